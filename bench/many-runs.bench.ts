@@ -1,3 +1,4 @@
+import { allRuns } from "../src/ports/run-list.ts"
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -19,7 +20,7 @@ const only = process.argv[3] ?? null
 const rounds = 200
 const caller = "caller 3"
 
-const page = { workflow: null, since: null, error_kind: null, limit: 20, after: null }
+const page = { ...allRuns, limit: 20 }
 const inbox = { caller, to: null, status: "open", limit: 20, after: null, groups: [], member_of: [] } as const
 
 const operations: Readonly<Record<string, (store: RunStore) => Promise<unknown>>> = {
@@ -32,7 +33,7 @@ const operations: Readonly<Record<string, (store: RunStore) => Promise<unknown>>
   "a claim that finds nothing": (store) => store.claim("bench", 10, 60_000),
   "the list of runs": (store) => store.list({ ...page, caller, status: null }),
   "the list of failed runs": (store) => store.list({ ...page, caller, status: "failed" }),
-  "the list of a workflow": (store) => store.list({ ...page, workflow: "flow", caller, status: null }),
+  "the list of a workflow": (store) => store.list({ ...page, workflows: ["flow"], caller, status: null }),
   "the inbox": (store) => store.questions.inbox(inbox),
   "what /metrics asks": (store) => store.waits.counts(),
   "what a caller stores": async (store) => store.stored(caller),

@@ -16,6 +16,7 @@ import { readAddress } from "./share/link.ts"
 import { watchQuestions } from "./questions/open-questions.ts"
 import { showProblems } from "./editor/quick-fixes.ts"
 import { fileName } from "./files/files.ts"
+import { openServed } from "./files/open-workflow.ts"
 import { graphOf, shownRun, watchWhole } from "./shown-run/shown-run.ts"
 import { statusOf } from "./shown-run/run-status.ts"
 import { keepDraft, openDraft, openLink } from "./session/session.ts"
@@ -75,7 +76,8 @@ addEventListener("hashchange", () => {
   followAddress()
   void openLink()
 })
-const { tab } = readAddress(location.hash)
+const { tab, workflow } = readAddress(location.hash)
+if (workflow !== undefined) void openServed(workflow)
 resultTab.value = resultTabs.find((name) => name === tab) ?? resultTab.value
 findRunAgain()
 keepAddress()

@@ -16,7 +16,11 @@ import { root } from "./setup.mjs"
 export async function bundlePlayground(bundle, outdir) {
   const { outputFiles, metafile } = await bundle({
     absWorkingDir: root,
-    entryPoints: { app: "playground/main.tsx", language: "playground/language/worker.ts" },
+    entryPoints: {
+      app: "playground/main.tsx",
+      console: "playground/console/main.tsx",
+      language: "playground/language/worker.ts",
+    },
     outdir,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -42,12 +46,17 @@ export async function bundlePlayground(bundle, outdir) {
     if (file === undefined) throw new Error(`The playground's bundle has no ${extension} file of ${entry}`)
     return basename(file.path)
   }
-  const page = readFileSync(join(root, "playground", "index.html"), "utf8")
-    .replace("app.css", named(".css"))
-    .replace("app.js", named(".js"))
-    .replace("language.js", named(".js", "language"))
-    .replace("  </head>", `${preloads(metafile, named(".js"))}  </head>`)
-  files.push({ path: join(outdir, "index.html"), contents: Buffer.from(page) })
+  for (const [file, entry, folder] of /** @type {const} */ ([
+    ["index.html", "app", "playground"],
+    ["console.html", "console", "../playground"],
+  ])) {
+    const page = readFileSync(join(root, "playground", file), "utf8")
+      .replace("app.css", named(".css", entry))
+      .replace("app.js", named(".js", entry))
+      .replace("language.js", named(".js", "language"))
+      .replace("  </head>", `${preloads(metafile, named(".js", entry), folder)}  </head>`)
+    files.push({ path: join(outdir, file), contents: Buffer.from(page) })
+  }
   files.push({ path: join(outdir, "diagnostics.html"), contents: Buffer.from(diagnosticsPage(named(".css"))) })
   return [...files, ...files.filter(({ path }) => !path.endsWith(".map")).flatMap(compressed)]
 }
@@ -56,8 +65,9 @@ export async function bundlePlayground(bundle, outdir) {
  * Links to the scripts that a script imports, so that a browser need not read it to know them.
  * @param {import("esbuild").Metafile} metafile
  * @param {string} script
+ * @param {string} folder of the scripts, as the page names it
  */
-function preloads({ outputs }, script) {
+function preloads({ outputs }, script, folder) {
   const found = new Set()
   const walk = (/** @type {string} */ name) => {
     const [, output] = Object.entries(outputs).find(([path]) => basename(path) === name) ?? []
@@ -69,7 +79,7 @@ function preloads({ outputs }, script) {
     }
   }
   walk(script)
-  return [...found].map((name) => `    <link rel="modulepreload" href="playground/${name}" />\n`).join("")
+  return [...found].map((name) => `    <link rel="modulepreload" href="${folder}/${name}" />\n`).join("")
 }
 
 /** @param {{ path: string, contents: Uint8Array }} file */

@@ -188,12 +188,13 @@ export async function build(outdir = join(root, "dist")) {
       splitting: true,
       plugins: [fewFiles, ...parts],
     }),
-    // The threads that the SQLite store and the compiler start by their file names: one file each.
+    // The threads that the SQLite store, the compiler and the sandbox for code start by their file names: one file each.
     await bundle({
       ...forNode,
       entryPoints: {
         "writer-thread": "src/adapters/sqlite/writer-thread.ts",
         "source-thread": "src/compiler/source-thread.ts",
+        "code-thread": "src/adapters/code/code-thread.ts",
       },
       plugins: parts,
     }),
@@ -207,7 +208,9 @@ export async function build(outdir = join(root, "dist")) {
   mkdirSync(outdir, { recursive: true })
   const entry = join(outdir, "wire.js")
   const codes = [...codePages()].map(([code, text]) => ({ path: join(outdir, "codes", `${code}.md`), contents: text }))
-  const files = [...command, ...client, ...page, ...codes].toSorted(
+  const wasm = readFileSync(join(root, "node_modules", "quickjs-wasi", "quickjs.wasm"))
+  const sandbox = { path: join(outdir, "quickjs.wasm"), contents: wasm }
+  const files = [...command, ...client, ...page, ...codes, sandbox].toSorted(
     (a, b) => Number(a.path === entry) - Number(b.path === entry),
   )
   for (const { path, contents } of files) {

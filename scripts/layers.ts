@@ -27,6 +27,7 @@ export const folders: Readonly<Record<string, Folder>> = {
     7,
     "interfaces between `run` and the adapters: model, tools, store, egress, vault, clock, chance; failures",
   ),
+  diff: at(7, "what a change of a workflow means: its contract, its steps, its reach"),
   "compile.ts": at(7, "text → plan in one call"),
   "compile-tests.ts": at(8, "text → tests of a workflow"),
   store: at(8, "the run store on an SQL database: tables, statements, and everything that is the same for all of them"),
@@ -58,8 +59,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Folder>>>> =
     log: at(3, "writes the events of a run, and keeps its lease"),
     budget: at(4, "limits of tokens, cost, calls and time"),
     notifications: at(4, "tells receivers how a run goes on"),
+    waiting: at(4, "all that a run waits for: it parks where nothing else is left to do"),
     questions: at(5, "the questions of a run, and their answers"),
     context: at(6, "what all steps of a run need: its context, its backends, the scheduler"),
+    batches: at(7, "model calls of looped agents that are made in batches, and what comes of them"),
     asking: at(7, "calls that ask people first: approvals, and what MCP servers ask"),
     called: at(8, "a workflow that is called within the run of another"),
     tools: at(9, "tools: connections, bindings, calls, and the calls that a workflow makes by itself"),
@@ -98,13 +101,12 @@ const playgroundFloors: Readonly<Record<string, number>> = {
   graph: 9,
   editor: 9,
   events: 9,
-  runs: 9,
   chat: 10,
   details: 10,
   session: 10,
-  triggers: 10,
   shell: 11,
   "main.tsx": 12,
+  console: 12,
 }
 
 /** What the playground may import of `src/`: what runs in a browser. */

@@ -3,10 +3,11 @@ import { parse, type Parsed } from "./syntax/parser.ts"
 import { runCalledWorkflows } from "./base/limits.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
 import { remembered } from "./base/remembered.ts"
-import { leavesRoot, resolveModule, writtenPath } from "./base/module-path.ts"
+import { leavesRoot, resolveCode, resolveModule, writtenPath } from "./base/module-path.ts"
 import { check, inSourceOrder } from "./check/check.ts"
 import { FileSpace, isForeign } from "./check/file-space.ts"
-import type { FileLookup, FoundFile, Program } from "./check/program.ts"
+import type { FileLookup, FoundCode, FoundFile, Program } from "./check/program.ts"
+import { importsIn, isCodePath, type CheckedCode, type CodeFiles } from "./source/code-files.ts"
 import { calledWorkflows } from "./plan/called-workflows.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
@@ -23,8 +24,20 @@ export interface Compiled {
 }
 
 /** The spine up to the run: text → tree → program → plan. `files`: those that it may import, and where it stands among them. */
-export function compile(text: string, files: SourceFiles = alone, digest?: Digest, maxCalled?: number): Compiled {
-  return new Files(new ModuleTexts(files.modules ?? {}), digest, maxCalled).compile(text, files.file)
+export function compile(
+  text: string,
+  files: SourceFiles = alone,
+  digest?: Digest,
+  maxCalled?: number,
+  code?: CodeRules,
+): Compiled {
+  return new Files(new ModuleTexts(files.modules ?? {}), digest, maxCalled, code).compile(text, files.file)
+}
+
+/** Whether a source may have code, and what is known of the code files that were loaded. */
+export interface CodeRules {
+  readonly allowed: boolean
+  readonly checked?: ((code: CodeFiles) => CheckedCode | undefined) | undefined
 }
 
 /** Makes the version of some texts. */
@@ -36,7 +49,7 @@ const alone: SourceFiles = {}
 export interface FileTexts {
   /** The text of a file by its path from the root, to the letter; undefined where there is none that may be read. */
   read(path: string): string | undefined
-  /** Paths that may have been meant by one that is not there. */
+  /** Paths of files of its kind that may have been meant by one that is not there. */
   near(path: string): Iterable<string>
   /** Whether a link leads from the path out of the root. */
   leaves?(path: string): boolean
@@ -70,14 +83,23 @@ export class Files {
   readonly #texts: FileTexts
   readonly #digest: Digest
   readonly #maxCalled: number
+  readonly #code: CodeRules
   readonly #space = new FileSpace()
   readonly #parsed = new Map<string, Parsed | undefined>()
   readonly #checked = new Map<string, CheckedFile>()
   readonly #reached = new Map<string, ReadonlySet<string>>()
   readonly #nexts = new Map<string, readonly string[]>()
+  /** By the path of the file that a function names. */
+  readonly #codeTexts = new Map<string, CodeFiles | undefined>()
 
   /** `digest` makes the versions of called files, which only a plan that is run needs. `maxCalled`: the workflows that one run may call. */
-  constructor(texts: FileTexts, digest: Digest = () => "", maxCalled = runCalledWorkflows) {
+  constructor(
+    texts: FileTexts,
+    digest: Digest = () => "",
+    maxCalled = runCalledWorkflows,
+    code: CodeRules = { allowed: true },
+  ) {
+    this.#code = code
     this.#texts = texts
     this.#digest = digest
     this.#maxCalled = maxCalled
@@ -105,20 +127,89 @@ export class Files {
   /** The files that one needs, and itself, by path; those that are not there are left out. */
   needed(file: string): ReadonlyMap<string, string> {
     const found = new Map<string, string>()
-    for (const path of [file, ...this.#reach(file)].sort()) {
-      const parsed = this.#parse(path)
-      if (parsed !== undefined) found.set(path, parsed.tree.text)
+    const code = this.codeOf(file)
+    for (const path of [file, ...this.#reach(file), ...this.#codePaths(file)].sort()) {
+      const text = isCodePath(path)
+        ? code.find(({ texts }) => path in texts)?.texts[path]
+        : this.#parse(path)?.tree.text
+      if (text !== undefined) found.set(path, text)
     }
     return found
   }
 
+  /** The code files whose functions a file declares, and those of the files that it needs, each with all that it may import. */
+  codeOf(file: string): readonly CodeFiles[] {
+    const entries = [...new Set([file, ...this.#reach(file)].flatMap((one) => this.#codeIn(one)))]
+    return entries.flatMap((entry) => this.#codeFiles(entry) ?? [])
+  }
+
+  /** Paths of code files that a file leads to, there or not. */
+  #codePaths(file: string): ReadonlySet<string> {
+    const paths = new Set<string>()
+    for (const one of [file, ...this.#reach(file)]) {
+      for (const entry of this.#codeIn(one)) {
+        paths.add(entry)
+        const texts = this.#codeFiles(entry)?.texts ?? {}
+        for (const path in texts) {
+          paths.add(path)
+          for (const written of importsIn(texts[path] ?? "")) paths.add(resolveCode(path, written) ?? path)
+        }
+      }
+    }
+    return paths
+  }
+
+  /** The code files that a file names. */
+  #codeIn(file: string): string[] {
+    const declarations = this.#parse(file)?.tree.declarations ?? []
+    return declarations.flatMap((declaration) => {
+      if (declaration.kind !== "function-declaration" || declaration.file === undefined) return []
+      return resolveCode(file, declaration.file.texts[0] ?? "") ?? []
+    })
+  }
+
+  #codeFiles(entry: string): CodeFiles | undefined {
+    if (!this.#code.allowed) return undefined
+    if (!this.#codeTexts.has(entry)) {
+      const texts: Record<string, string> = Object.create(null) as Record<string, string>
+      const paths = new Set([entry])
+      for (const path of paths) {
+        const text = this.#texts.read(path)
+        if (text === undefined) continue
+        texts[path] = text
+        for (const written of importsIn(text)) paths.add(resolveCode(path, written) ?? entry)
+      }
+      this.#codeTexts.set(entry, entry in texts ? { entry, texts: { ...texts } } : undefined)
+    }
+    return this.#codeTexts.get(entry)
+  }
+
+  #findCode(from: string, written: string): FoundCode {
+    if (!this.#code.allowed) return { kind: "refused" }
+    const entry = resolveCode(from, written)
+    const files = entry === null ? undefined : this.#codeFiles(entry)
+    if (files !== undefined) return { kind: "found", files, checked: this.#code.checked?.(files) }
+    const wanted = entry ?? written.replace(/^(?:\.\.?\/)+/, "")
+    const near = [...this.#texts.near(wanted)].filter((one) => isCodePath(one) && one !== wanted)
+    const other = wanted.endsWith(".ts") ? wanted.replace(/ts$/, "js") : wanted.replace(/js$/, "ts")
+    const meant = near.includes(other)
+      ? other
+      : (didYouMean(wanted, near) ?? near.find((path) => baseName(path) === baseName(wanted)))
+    return { kind: "unknown", near: meant === undefined ? undefined : writtenPath(from, meant) }
+  }
+
   /** All files that one leads to, there or not. */
   named(file: string): ReadonlySet<string> {
-    return this.#reach(file)
+    return new Set([...this.#reach(file), ...this.#codePaths(file)])
   }
 
   /** What depends on a file is checked again. */
   changed(file: string): void {
+    if (isCodePath(file)) {
+      this.#codeTexts.clear()
+      this.#checked.clear()
+      return
+    }
     const users = [...this.#parsed.keys()].filter((path) => path === file || this.#reach(path).has(file))
     for (const path of users) {
       this.#checked.delete(path)
@@ -151,7 +242,8 @@ export class Files {
 
   #lookup(file: string): FileLookup {
     const version = (called: string): string => this.#digest([...this.needed(called).values()])
-    return { file, space: this.#space, find: (written) => this.#find(file, written), version }
+    const code = (from: string, written: string): FoundCode => this.#findCode(from, written)
+    return { file, space: this.#space, find: (written) => this.#find(file, written), code, version }
   }
 
   #find(from: string, written: string): FoundFile {
@@ -167,7 +259,10 @@ export class Files {
     const { program, diagnostics } = this.#check(file)
     const errors = diagnostics.filter(isError)
     const [first] = errors
-    if (first !== undefined) return { kind: "invalid", file, errors: errors.length, first: first.message }
+    if (first !== undefined) {
+      const refused = errors.every(({ code }) => code === "code-not-allowed")
+      return { kind: "invalid", file, errors: errors.length, first: first.message, refused }
+    }
     return { kind: "found", file, program, base: this.#space.add(file, parsed.tree.text) }
   }
 
@@ -182,7 +277,7 @@ export class Files {
     const exact = [wanted, fromRoot].find((path) => path !== from && this.#texts.read(path) !== undefined)
     // A file that is there and cannot be read is a link that leaves the root.
     const near = [...new Set([...this.#texts.near(wanted), ...this.#texts.near(fromRoot)])].filter(
-      (one) => one !== from && one !== wanted && one !== fromRoot,
+      (one) => one !== from && one !== wanted && one !== fromRoot && !isCodePath(one),
     )
     const meant = exact ?? didYouMean(wanted, near) ?? near.find((path) => baseName(path) === baseName(wanted))
     return meant === undefined ? undefined : writtenPath(from, meant)

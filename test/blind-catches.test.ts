@@ -34,6 +34,8 @@ const accepted: Readonly<Record<string, string>> = {
   "src/adapters/sqlite/writer.ts": "a checkpoint that a reader holds up: the next one does it",
   "src/adapters/telemetry/metrics.ts": "a store that is away: its gauges vanish",
   "src/adapters/sqlite/clock-file.ts": "a disk that takes no file: the clock of the process counts",
+  "src/client/client.ts": "a run that nobody waits for: it has ended, or the service is gone",
+  "src/run/batches/cancel-batches.ts": "the time for it is over",
   "src/cli/commands/reach.ts":
     "a file of the user: comparing it is the check of its shape, and our own reach is compared outside",
   "src/cli/compose/disk-room.ts": "a folder that is gone",
@@ -45,6 +47,9 @@ const accepted: Readonly<Record<string, string>> = {
   "src/server/routes/operations.ts": "a store that is away: readiness says so",
   "src/store/changes.ts": "a store that is away: the next look finds it",
   "src/workflows/workflow-folder.ts": "a folder that cannot be read, and watches that the system does not have",
+  "playground/console/health-page.tsx": "a service that does not answer",
+  "playground/console/run-list.ts": "the next look, or the person's own, says what is wrong",
+  "playground/console/run-view.tsx": "the stream of the run says what is wrong with it",
   "playground/examples/examples.ts": "a script that was not loaded",
   "playground/history/kept-runs.ts": "a browser without a database",
   "playground/language/ask.ts": "a browser without workers",

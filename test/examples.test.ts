@@ -22,6 +22,13 @@ const sourceOf = (name: string): string => readFileSync(join(root, "examples", `
 const inputOf = (name: string): JsonObject =>
   JSON.parse(readFileSync(join(root, "examples", `${name}.input.json`), "utf8")) as JsonObject
 
+/** Code files that examples use. */
+const modules = Object.fromEntries(
+  globSync("examples/lib/*.js", { cwd: root }).map((path) => {
+    return [path.slice("examples/".length), readFileSync(join(root, path), "utf8")]
+  }),
+)
+
 /** Need a key, a program that npm does not bring, or the network. */
 const notRun = new Set(["openai", "local-models", "imported-api"])
 
@@ -33,7 +40,7 @@ test("there is something to learn from, and it begins with hello", () => {
 for (const name of names) {
   describe(`examples/${name}.wire`, () => {
     const source = sourceOf(name)
-    const { diagnostics, plan } = compile(source)
+    const { diagnostics, plan } = compile(source, { modules })
 
     test("has no problems, not even small ones", () => {
       assert.deepEqual(
@@ -70,7 +77,11 @@ async function answered(client: WireworksClient, error: unknown): Promise<unknow
         kind === "ask" ? { answer: yes } : { answer: { approve: true, note: null }, ...(digest && { digest }) },
       )
     }
-    const { status, output, error: failed } = await client.run(run_id, { wait: 30 })
+    const { status, output, error: failed, waiting_for } = await client.run(run_id, { wait: 30 })
+    for (const { event, key } of waiting_for?.waits ?? []) {
+      if (event !== undefined)
+        await client.sendEvent({ name: event, key: key ?? "", data: { status: "settled", amount: 42 } })
+    }
     assert.ok(status !== "failed" && status !== "cancelled", failed?.message)
     if (status === "completed") return output
   }
@@ -85,17 +96,21 @@ test("every example has tests, and they pass", async () => {
 })
 
 test("examples run on the demo model, and their results are of their types", async (t) => {
-  const service = await startService()
+  const service = await startService({ CODE: "all" })
   const everything = await startEverything("streamableHttp")
   try {
     for (const name of names.filter((each) => !notRun.has(each))) {
       await t.test(name, async () => {
-        const { plan } = compile(sourceOf(name))
+        const { plan } = compile(sourceOf(name), { modules })
         const given = inputOf(name)
-        const input = name === "mcp-tools" ? { ...given, server: everything.url } : given
+        const own: Readonly<Record<string, object>> = {
+          "mcp-tools": { server: everything.url },
+          payment: { thinking_seconds: 0 },
+        }
+        const input = { ...given, ...own[name] }
         const client = new WireworksClient({ baseUrl: service.url })
         const output = await client
-          .execute({ workflow_source: sourceOf(name), input })
+          .execute({ workflow_source: sourceOf(name), input, ...(sourceOf(name).includes('.js"') && { modules }) })
           .then((executed) => executed.output)
           .catch((error: unknown) => answered(client, error))
         assert.ok(plan !== undefined)

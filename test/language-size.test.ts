@@ -4,7 +4,7 @@ import { bundleSize } from "../bench/bundle-size.ts"
 
 // What the playground and other pages load before they can read a workflow. A size is the same on every machine.
 // `npm run bench -- language` has the goal; this bound keeps the bundle from growing unnoticed.
-const maxBytes = 144_200
+const maxBytes = 165_000
 
 test(`the language takes less than ${maxBytes} bytes in a browser, compressed`, async () => {
   const { gzip } = await bundleSize('export { compile } from "./src/compile.ts"')

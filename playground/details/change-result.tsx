@@ -67,7 +67,7 @@ export function ChangeResult({ run, span, result }: ChangeResultProps) {
           Run on with it
         </button>
         <button type="button" class="button" onClick={() => setText(null)}>
-          Leave it
+          Cancel
         </button>
       </div>
     </div>

@@ -34,7 +34,7 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
     <>
       {rejections === undefined ? null : <Rejections run={run} agent={agent} rejections={rejections} />}
       {reason === undefined || rejections !== undefined ? null : (
-        <Part title="Why it was made again" copy={reason}>
+        <Part title="Why it was retried" copy={reason}>
           <p class="wraps" dir="auto">
             {reason}
           </p>

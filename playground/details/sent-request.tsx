@@ -66,7 +66,7 @@ interface ShownProps {
 }
 
 function Shown({ request, view }: ShownProps) {
-  const { method, url, headers, body, text, bytes, sha256, redacted } = request
+  const { method, url, headers, body, text, bytes, stable_bytes, sha256, redacted } = request
   return (
     <section class="part sent-request">
       <header>
@@ -106,12 +106,15 @@ function Shown({ request, view }: ShownProps) {
         <p class="hint-text">It has no body.</p>
       ) : (
         <>
+          {stable_bytes === undefined || redacted ? null : (
+            <Stable text={text} bytes={bytes} stable_bytes={stable_bytes} />
+          )}
           <JsonTree value={body} label="Body" open={6} {...(view !== undefined && { view })} />
           {view === undefined ? null : <p class="hint-text">Point at a marked text to see where it came from.</p>}
           <p class="hint-text">
             {redacted
               ? "Secrets were replaced by their names: what was sent differs in these places."
-              : "To the byte what was sent."}{" "}
+              : "Exact bytes sent."}{" "}
             {showBytes(bytes)}
             {sha256 === null ? null : (
               <>
@@ -122,5 +125,30 @@ function Shown({ request, view }: ShownProps) {
         </>
       )}
     </section>
+  )
+}
+
+const shownBefore = 60
+
+interface StableProps {
+  readonly text: string
+  readonly bytes: number
+  readonly stable_bytes: number
+}
+
+/** Says where the part ends that is the same from call to call, which backends can keep. */
+function Stable({ text, bytes, stable_bytes }: StableProps) {
+  const all = new TextEncoder().encode(text)
+  const read = (from: number, to: number): string => new TextDecoder().decode(all.subarray(Math.max(0, from), to))
+  const share = bytes === 0 ? 0 : Math.round((100 * stable_bytes) / bytes)
+  return (
+    <p class="hint-text stable-part">
+      The first {showBytes(stable_bytes)} ({share} %) stay the same from call to call. They end here:{" "}
+      <code class="wraps">
+        …{read(stable_bytes - shownBefore, stable_bytes)}
+        <mark title="The stable part ends here">│</mark>
+        {read(stable_bytes, stable_bytes + shownBefore)}…
+      </code>
+    </p>
   )
 }

@@ -67,6 +67,13 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
         </Part>
       )}
       <Facts span={span} node={node} />
+      {span.logs === undefined ? null : (
+        <Part title="Console" copy={span.logs}>
+          <pre class="wraps" dir="auto">
+            {visibleLines(span.logs)}
+          </pre>
+        </Part>
+      )}
       {span.instruction === undefined ? null : (
         <Part title="Instruction, as rendered" copy={span.instruction}>
           <Instruction run={run} span={span} text={span.instruction} />
@@ -189,7 +196,7 @@ function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
   calls.sort((one, other) => (spans[one]?.start ?? 0) - (spans[other]?.start ?? 0))
   if (calls.length === 0) return null
   return (
-    <Part title="Along the way">
+    <Part title="Calls">
       <ul class="links">
         {calls.map((position) => {
           const span = spans[position]

@@ -17,6 +17,7 @@ import {
   lineNumbers,
   tooltips,
 } from "@codemirror/view"
+import { isCodePath } from "../../src/source/code-files.ts"
 import type { Span } from "../../src/source/span.ts"
 import { formatText } from "../../src/syntax/format.ts"
 import type { EditorPort, Swap } from "../files/editor-port.ts"
@@ -25,6 +26,7 @@ import { applyEdits, toMarks } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
 import { hangingIndent } from "./hanging-indent.ts"
 import { lexicalHighlighting } from "./highlight.ts"
+import { paint, paintCode } from "./paint.ts"
 import { indentation } from "./indentation.ts"
 import { programKnowledge, setKnowledge } from "./program-field.ts"
 
@@ -85,6 +87,10 @@ export function createEditor(
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" })
   const readOnly = new Compartment()
   const format = (): boolean => {
+    if (isCodePath(shown)) {
+      events.refused("Code is left as it is: only .wire files are formatted.")
+      return true
+    }
     if (view.state.readOnly) {
       events.refused("This is the server's workflow: edit a copy of it to format it.")
       return true
@@ -98,7 +104,7 @@ export function createEditor(
     events.run()
     return true
   }
-  const extensions: Extension = [
+  const extensionsFor = (isCode: boolean): Extension => [
     keymap.of([
       { key: "Mod-Enter", run, preventDefault: true },
       { key: "Mod-s", run: format, preventDefault: true },
@@ -106,10 +112,8 @@ export function createEditor(
     ]),
     lineNumbers(),
     lintGutter(),
-    lexicalHighlighting(),
-    programKnowledge(),
-    indentation(),
-    features,
+    lexicalHighlighting(isCode ? paintCode : paint),
+    ...(isCode ? [] : [programKnowledge(), indentation(), features]),
     history(),
     drawSelection(),
     dropCursor(),
@@ -164,8 +168,10 @@ export function createEditor(
     }),
     editorTheme(),
   ]
-  const create = (doc: string): EditorState => EditorState.create({ doc, extensions })
-  const view: EditorView = new EditorView({ parent: root, root, state: create(text) })
+  const [extensions, extensionsOfCode] = [extensionsFor(false), extensionsFor(true)]
+  const create = (doc: string, of: string): EditorState =>
+    EditorState.create({ doc, extensions: isCodePath(of) ? extensionsOfCode : extensions })
+  const view: EditorView = new EditorView({ parent: root, root, state: create(text, file) })
   let isReadOnly = false
   const setReadOnly = (on: boolean): void => {
     isReadOnly = on
@@ -181,7 +187,7 @@ export function createEditor(
       others.set(shown, view.state)
       shown = next
       const known = others.get(next)
-      view.setState(known?.doc.toString() === doc ? known : create(doc))
+      view.setState(known?.doc.toString() === doc ? known : create(doc, next))
       setReadOnly(isReadOnly)
     },
     forget: (closed) => void others.delete(closed),

@@ -3,7 +3,6 @@ import { RangeSetBuilder } from "@codemirror/state"
 import type { DecorationSet, EditorView, PluginValue, ViewUpdate } from "@codemirror/view"
 import { Decoration, ViewPlugin } from "@codemirror/view"
 import type { Paint } from "./paint.ts"
-import { paint } from "./paint.ts"
 
 /** Up to this size a text is lexed anew with every key; a larger one when the author pauses for a moment. */
 const small = 60_000
@@ -21,11 +20,13 @@ const marks: Readonly<Record<Paint["as"], Decoration>> = {
 class Highlighter implements PluginValue {
   decorations: DecorationSet = Decoration.none
   readonly #view: EditorView
+  readonly #paint: (text: string) => readonly Paint[]
   #paints: readonly Paint[]
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(view: EditorView) {
+  constructor(view: EditorView, paint: (text: string) => readonly Paint[]) {
     this.#view = view
+    this.#paint = paint
     this.#paints = paint(view.state.doc.toString())
     this.#decorate()
   }
@@ -52,7 +53,7 @@ class Highlighter implements PluginValue {
   #repaint(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#paints = paint(this.#view.state.doc.toString())
+    this.#paints = this.#paint(this.#view.state.doc.toString())
     this.#decorate()
   }
 
@@ -80,6 +81,6 @@ function firstEndingAfter(paints: readonly Paint[], offset: number): number {
   return low
 }
 
-export function lexicalHighlighting(): Extension {
-  return ViewPlugin.fromClass(Highlighter, { decorations: (plugin) => plugin.decorations })
+export function lexicalHighlighting(paint: (text: string) => readonly Paint[]): Extension {
+  return ViewPlugin.define((view) => new Highlighter(view, paint), { decorations: (plugin) => plugin.decorations })
 }

@@ -48,7 +48,7 @@ function RenameForm({ name, rename, note, title, onClose }: Renaming) {
         </div>
         <footer>
           <button type="button" class="button outlined" onClick={close}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" class="button primary">
             {title === undefined ? "Rename" : "Add"}

@@ -143,7 +143,7 @@ function Reads({ id, height }: { readonly id: string; readonly height: number })
     <g class="reads">
       {untrusted ? (
         <circle class="untrusted" cx="0" cy={height / 2 - (secret ? 6 : 0)} r="5">
-          <title>Reads what strangers wrote</title>
+          <title>Reads untrusted content</title>
         </circle>
       ) : null}
       {secret ? (
@@ -335,6 +335,7 @@ function noteOf(node: PlacedNode): string {
   if (node.rounds !== undefined) return `at most ${node.rounds} ${node.rounds === 1 ? "round" : "rounds"}`
   if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
   if (node.kind === "ask") return "a person answers"
+  if (node.kind === "wait") return node.event === undefined ? "waits for a time" : `waits for ${node.event}`
   if (node.kind === "dynamic" && node.calls !== undefined) return `calls ${node.calls.join(", ")}`
   return node.kind === "output" ? "the result" : "dynamic value"
 }

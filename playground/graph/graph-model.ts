@@ -119,12 +119,13 @@ export function goToStep({ node, way }: FoundStep): void {
 const runNodes = computed((): readonly GraphNode[] => {
   const run = watchShown()
   const calls = new Map(planNodes((run && planOf(run)) ?? lastPlan.value).map((node) => [node.id, node.calls]))
-  return (run?.state.nodes ?? []).map(({ id, kind, name, depends_on, model, when }) => ({
+  return (run?.state.nodes ?? []).map(({ id, kind, name, depends_on, model, when, event }) => ({
     id,
     kind,
     name,
     depends_on,
     ...(model !== null && { model }),
+    ...(event !== undefined && { event }),
     ...(when !== undefined && { when: oneLine(when) }),
     ...withCalls(calls.get(id)),
   }))
@@ -253,7 +254,7 @@ function callsOf(node: PlanNode, { workflows = {} }: Plan): Pick<GraphNode, "cal
   return withCalls(calls.length === 0 ? undefined : calls)
 }
 
-function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "rounds" | "model" | "when"> {
+function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "rounds" | "model" | "event" | "when"> {
   if (node.kind === "dynamic") {
     // A list that calls is a loop: each item is a call of its own.
     const list = callingList(node.value)
@@ -263,7 +264,11 @@ function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "rounds" | "model" 
   const { loop } = node
   const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
   const details =
-    node.kind === "agent" ? { model: node.models.map(({ name }) => name).join(", "), ...condition } : condition
+    node.kind === "agent"
+      ? { model: node.models.map(({ name }) => name).join(", "), ...condition }
+      : node.kind === "wait" && node.awaits.kind === "event"
+        ? { event: node.awaits.event, ...condition }
+        : condition
   if (node.kind === "agent" && node.repeat !== undefined) return { ...details, rounds: node.repeat.at_most }
   return loop === null ? details : { ...details, loop: loopText(loop) }
 }

@@ -1,7 +1,7 @@
 /** A node of the drawing, before it has a place. */
 export interface GraphNode {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "ask" | "output" | "group"
+  readonly kind: "dynamic" | "agent" | "ask" | "wait" | "output" | "group"
   readonly name: string
   readonly depends_on: readonly string[]
   /** What an agent runs over, or a list that calls: `path in input.files`. */
@@ -9,6 +9,8 @@ export interface GraphNode {
   /** The most rounds of an agent that repeats. */
   readonly rounds?: number
   readonly model?: string
+  /** The name of the event that a wait is for. */
+  readonly event?: string
   /** The names of the workflows that it calls, or that its model may call. */
   readonly calls?: readonly string[]
   /** The condition under which it runs. */

@@ -237,7 +237,7 @@ export function GraphPane() {
           </button>
         )}
         {isOutdated.value && placed.nodes.length > 0 ? (
-          <span class="graph-note">as of the last text without errors</span>
+          <span class="graph-note">last valid version</span>
         ) : standing.value !== "current" && graphOf.value !== "other" ? (
           <span class="graph-note">states {standingWords(standing.value)}</span>
         ) : null}

@@ -1,5 +1,6 @@
 import { batch, computed } from "@preact/signals"
-import { isModulePath } from "../../src/base/module-path.ts"
+import { isCodeModulePath, isModulePath } from "../../src/base/module-path.ts"
+import { isCodePath } from "../../src/source/code-files.ts"
 import { sourceModules } from "../../src/base/limits.ts"
 import type { Compilation } from "./source.ts"
 import { compilation, compilationOf, compileNow, filesAround, partSource, setFiles, shownPart } from "./source.ts"
@@ -28,9 +29,10 @@ export function showPart(path: string | null): void {
 /** Adds an empty file to the workflow; a sentence when that cannot be. */
 export function addPart(given: string): string | undefined {
   const name = given.trim()
-  const path = name.endsWith(".wire") ? name : `${name}.wire`
+  const path = name.endsWith(".wire") || isCodePath(name) ? name : `${name}.wire`
   const { modules = {} } = filesAround.value
-  if (!isModulePath(path)) return "A path has names between `/`, without `.` and `..`, and ends in `.wire`."
+  if (!isModulePath(path) && !isCodeModulePath(path))
+    return "A path has names between `/`, without `.` and `..`, and ends in `.wire`, or `.js` or `.ts` for code."
   if (path === mainPath.value || Object.hasOwn(modules, path)) return `There is a file ${path} already.`
   if (partPaths.value.length >= sourceModules) return `A workflow has at most ${sourceModules} other files.`
   compileNow()

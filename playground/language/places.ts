@@ -12,15 +12,15 @@ export interface DeclaredStep {
   readonly condition?: string
 }
 
-/** Nodes of the plan (`agent.x`, `ask.x`, `dynamic.y`, `output`) by id. */
+/** Nodes of the plan (`agent.x`, `ask.x`, `wait.w`, `dynamic.y`, `output`) by id. */
 export type DeclaredSteps = ReadonlyMap<string, DeclaredStep>
 
 /** Where declarations and their properties stand, by path: `agent.writer`, `agent.writer.limits.cost`, `agent.post.require[1]`. */
 export type RunSlots = ReadonlyMap<string, Span>
 
-export function stepsOf({ agents, asks, dynamics, output, tree }: Program): DeclaredSteps {
+export function stepsOf({ agents, asks, waits, dynamics, output, tree }: Program): DeclaredSteps {
   const steps = new Map<string, DeclaredStep>()
-  for (const [kind, symbols] of [["agent", agents] as const, ["ask", asks] as const]) {
+  for (const [kind, symbols] of [["agent", agents] as const, ["ask", asks] as const, ["wait", waits] as const]) {
     for (const [name, { declaration, type }] of symbols) {
       const { doc, when } = declaration
       steps.set(`${kind}.${name}`, {

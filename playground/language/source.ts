@@ -1,6 +1,7 @@
 import { batch, computed, signal } from "@preact/signals"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import { isCodePath } from "../../src/source/code-files.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
@@ -107,10 +108,10 @@ export function shownSourceNow(): Source {
   return (path === null ? null : partSource(source, path)) ?? source
 }
 
-/** One of the other files as the one that is looked at; null where there is none. */
+/** One of the other files as the one that is looked at; null where there is none, and for code. */
 export function partSource({ text: main, file = "main.wire", modules = {} }: Source, path: string): Source | null {
   const { [path]: text, ...others } = modules
-  return text === undefined ? null : { text, file: path, modules: { ...others, [file]: main } }
+  return text === undefined || isCodePath(path) ? null : { text, file: path, modules: { ...others, [file]: main } }
 }
 
 function filesNow(): SourceFiles {

@@ -76,16 +76,23 @@ function Running({ run }: { readonly run: RunView }) {
 }
 
 function Waiting({ run }: { readonly run: RunView }) {
+  const asksPeople = run.state.questions.some(({ status }) => status === "open")
   return (
     <div class="empty">
       <p>
         <StateMark state="asking" text={waitingText(run)} />
       </p>
-      <p>The result appears here once people have answered.</p>
-      <button type="button" class="button outlined" onClick={showQuestions}>
-        <Icon name="asking" />
-        Go to the questions
-      </button>
+      {asksPeople ? (
+        <>
+          <p>The result appears here once people have answered.</p>
+          <button type="button" class="button outlined" onClick={showQuestions}>
+            <Icon name="asking" />
+            Go to the questions
+          </button>
+        </>
+      ) : (
+        <p>The result appears here once the run has gone on.</p>
+      )}
     </div>
   )
 }

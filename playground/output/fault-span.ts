@@ -31,7 +31,9 @@ function causeOf(plan: Plan, kind: ApiErrorKind, { path, upstream_status: status
   return status === undefined ? `provider.${provider}.endpoint` : undefined
 }
 
-function rangeOf({ range }: ErrorIssue): Span | undefined {
+/** Of a place in the main source: one in a code file is found by the path of what names it. */
+function rangeOf({ range, file }: ErrorIssue): Span | undefined {
+  if (file !== undefined) return undefined
   const [start, end] = [offsetOf(range, "start"), offsetOf(range, "end")]
   return start === undefined || end === undefined ? undefined : { start, end }
 }

@@ -46,17 +46,7 @@ const keptTheme = readKept("local", "theme")
 export const theme = signal<Theme>(keptTheme === "light" || keptTheme === "dark" ? keptTheme : "system")
 
 export type InputTab = "input" | "secrets" | "options"
-export const resultTabs = [
-  "chat",
-  "timeline",
-  "questions",
-  "output",
-  "events",
-  "history",
-  "runs",
-  "triggers",
-  "reach",
-] as const
+export const resultTabs = ["chat", "timeline", "questions", "output", "events", "history", "reach"] as const
 export type ResultTab = (typeof resultTabs)[number]
 /** The panes as tabs, where not all of them fit. */
 export type PaneTab = "editor" | "input" | "graph" | "results"

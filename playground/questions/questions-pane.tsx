@@ -43,14 +43,17 @@ export function QuestionsPane() {
       {[...open, ...closed].map((question) =>
         question.status !== "open" ? (
           <ClosedCard key={question.id} question={question} />
-        ) : question.kind === "approval" ? (
-          <ApprovalCard key={question.id} question={question} />
         ) : (
-          <AskCard key={question.id} question={question} />
+          <QuestionCard key={question.id} question={question} />
         ),
       )}
     </div>
   )
+}
+
+/** An open question with its form, or with the buttons of an approval. */
+export function QuestionCard({ question }: { readonly question: Question }) {
+  return question.kind === "approval" ? <ApprovalCard question={question} /> : <AskCard question={question} />
 }
 
 function AskCard({ question }: { readonly question: Question }) {

@@ -16,7 +16,7 @@ export function ReachPane() {
     <div class="scrolls padded reach" tabIndex={0} role="region" aria-label="Reach">
       <p class="note">
         {isOutdated.value ? "As of the last text without errors. " : ""}
-        In the graph: <span class="label-untrusted">what strangers wrote</span>,{" "}
+        In the graph: <span class="label-untrusted">untrusted content</span>,{" "}
         <span class="label-private">private data</span>.
       </p>
       <Agents reach={found} />
@@ -41,11 +41,11 @@ interface ReachProps {
 }
 
 const patternWords = {
-  open: "reads strangers' words and acts",
-  guarded: "reads strangers' words; approval or bound arguments guard what it does",
-  quarantined: "reads strangers' words, and uses nothing that acts",
+  open: "reads untrusted content and acts",
+  guarded: "reads untrusted content; approval or bound arguments guard what it does",
+  quarantined: "reads untrusted content, and uses nothing that acts",
   privileged: "uses tools, and reads trusted values only",
-  plain: "reads no strangers' words, and uses no tools",
+  plain: "reads no untrusted content, and uses no tools",
 } as const
 
 const order = ["open", "guarded", "quarantined", "privileged", "plain"]
@@ -53,8 +53,8 @@ const order = ["open", "guarded", "quarantined", "privileged", "plain"]
 function Agents({ reach: { agents } }: ReachProps) {
   const sorted = [...agents].sort((a, b) => order.indexOf(a.pattern) - order.indexOf(b.pattern))
   return (
-    <Table title="Agents" heads={["agent", "pattern", "strangers' words that it reads"]}>
-      {sorted.map(({ agent, pattern, reads }) => (
+    <Table title="Agents" heads={["agent", "pattern", "untrusted content that it reads", "cacheable"]}>
+      {sorted.map(({ agent, pattern, reads, cacheable }) => (
         <tr key={agent}>
           <th scope="row">
             <button type="button" class="button link" onClick={() => select({ node: agent })}>
@@ -69,6 +69,7 @@ function Agents({ reach: { agents } }: ReachProps) {
           <td>
             <Names names={reads} />
           </td>
+          <td>{cacheable === null ? "–" : `${Math.round(cacheable * 100)} %`}</td>
         </tr>
       ))}
     </Table>

@@ -5,6 +5,7 @@ import { addToHistory } from "../history/kept-runs.ts"
 import { keep } from "../page/keep.ts"
 import { announce } from "../page/notices.ts"
 import { liveRun, shownRun, startClock, touchRuns } from "../shown-run/shown-run.ts"
+import { hasEditor } from "../shown-run/standing.ts"
 import { secretIn, withoutSecrets } from "../form/secrets.ts"
 import { keepSelection } from "../shown-run/selection.ts"
 import { compilation } from "../language/source.ts"
@@ -200,6 +201,8 @@ export interface Remembered {
 
 /** What a reload needs to find the run again; the tab's own, and gone with it. */
 function remember(run: RunView): void {
+  // A reload of a page without an editor finds its run by the address.
+  if (!hasEditor.peek()) return
   const { run_id, request, asked_at, skew, isOpened } = run
   const kept = { run_id, request, asked_at, skew, isOpened }
   if (request === unknownRequest) return

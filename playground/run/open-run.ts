@@ -52,6 +52,7 @@ async function requestOf(run_id: string): Promise<Found | undefined | "later"> {
       origin: served === null ? "link" : "own",
       ...(modules !== undefined && { around: aroundOf(file, modules) }),
       ...(served !== null && { workflow: served.name }),
+      ...(workflow !== null && version !== null && { ranAs: { workflow, version } }),
     }
     return { request, served }
   } catch (error) {

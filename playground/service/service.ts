@@ -4,7 +4,12 @@ import type { ApiError } from "../../src/api/error-kinds.ts"
 import type { ErrorIssue } from "../../src/log/events.ts"
 
 /** The service that served this page, whatever path it is mounted at. */
-export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "")
+export const baseUrl = rootOf(document).replace(/\/$/, "")
+
+/** A page names the way to the service's root where it does not lie there itself. */
+function rootOf(page: Document): string {
+  return new URL(page.querySelector<HTMLMetaElement>("meta[name=service-root]")?.content ?? ".", location.href).href
+}
 
 /** The entry of a diagnostic's code in the documentation that this service serves. */
 export function codeAddress(code: string): string {

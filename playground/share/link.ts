@@ -41,6 +41,8 @@ export interface Place {
   readonly file?: string | undefined
   /** The tab of the results; left out for the first. */
   readonly tab?: string | undefined
+  /** A workflow of the server that is to be opened; not kept in the address. */
+  readonly workflow?: string | undefined
 }
 
 /** The fragment of the address of a place; empty for that of a first visit. */
@@ -58,7 +60,7 @@ export function readAddress(fragment: string): Place {
     const value = parts.get(name)
     return value === null || value === "" ? undefined : value
   }
-  return { run: part("run"), file: part("file"), tab: part("tab") }
+  return { run: part("run"), file: part("file"), tab: part("tab"), workflow: part("workflow") }
 }
 
 const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."

@@ -1,8 +1,10 @@
 import { openShare } from "../share/sharing.ts"
 import { cancelRun } from "../run/follow-run.ts"
+import { lookAtRun } from "../run/open-run.ts"
+import { rerunsOf } from "../run/rerun-server-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { canBeTest, downloadTest } from "../output/test-file.ts"
-import { earlierRun, hasChanges } from "../shown-run/changes.ts"
+import { earlierRun, hasChanges, isRetry } from "../shown-run/changes.ts"
 import { copyText, downloadText } from "../share/copy.ts"
 import { shownEditor } from "../files/editor-port.ts"
 import { newFile } from "../files/files.ts"
@@ -40,8 +42,6 @@ const tabs: readonly [ResultTab, string][] = [
   ["output", "Output"],
   ["events", "Events"],
   ["history", "History of this browser"],
-  ["runs", "Runs of this server"],
-  ["triggers", "Triggers of this server"],
   ["reach", "Reach of this workflow"],
 ]
 
@@ -77,10 +77,17 @@ export function commands(): Command[] {
     ...(live === null
       ? [{ name: "Run", keys: "Ctrl Enter", run: requestRun }]
       : [{ name: "Cancel the run", run: () => void cancelRun(live) }]),
-    ...(hasChanges.value ? [{ name: "Run the changed steps", run: () => requestRerun() }] : []),
+    ...(hasChanges.value
+      ? [{ name: isRetry.value ? "Retry failed steps" : "Run the changed steps", run: () => requestRerun() }]
+      : []),
     ...(step === undefined || earlierRun.value === null
       ? []
       : [{ name: `Run from ${step}`, run: () => requestRerun([step]) }]),
+    ...(run_id === undefined || shown?.request.ranAs === undefined || !shown.isOver
+      ? []
+      : rerunsOf(run_id, shown.request.ranAs, lookAtRun).map(({ label, run }) => {
+          return { name: `Run again: ${label.toLowerCase()}`, run }
+        })),
     { name: "Format the source", keys: "Ctrl S", run: () => shownEditor()?.format() },
     { name: "Show the problems", keys: "Ctrl Shift M", run: showProblems },
     { name: "New file", run: newFile },

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { examples, loadExamples, openExample } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
-import { changedSteps, hasChanges } from "../shown-run/changes.ts"
+import { changedSteps, hasChanges, isRetry } from "../shown-run/changes.ts"
 import { expectedOfAll } from "../history/expected.ts"
 import { expectedSentence } from "../history/ranges.ts"
 import { statusOf } from "../shown-run/run-status.ts"
@@ -12,6 +12,7 @@ import { narrow, theme } from "../page/layout.ts"
 import { loadServerWorkflows, served, serverWorkflows } from "../service/served.ts"
 import { fileName } from "../files/files.ts"
 import { openServed } from "../files/open-workflow.ts"
+import { baseUrl } from "../service/service.ts"
 import { runClock, watchLive, watchShown } from "../shown-run/shown-run.ts"
 import { openQuestions, showQuestions } from "../questions/open-questions.ts"
 import { standing, standingWords } from "../shown-run/standing.ts"
@@ -57,6 +58,14 @@ export function Header() {
       </Menu>
       {narrow.value ? null : <Status />}
       <div class="top-tools">
+        <a
+          class={narrow.value ? "button square" : "button"}
+          href={`${baseUrl}/console/runs`}
+          aria-label="Console"
+          title="Console: all runs of this service, questions and triggers"
+        >
+          {narrow.value ? <Icon name="history" /> : "Console"}
+        </a>
         <button type="button" class="button" onClick={openShare}>
           <Icon name="share" />
           Share
@@ -210,18 +219,22 @@ function RunChanges() {
   return (
     <button
       type="button"
-      class={isLive ? "button outlined run-changes is-away" : "button outlined run-changes"}
+      class={isLive || (count === 0 && !isAble) ? "button outlined run-changes is-away" : "button outlined run-changes"}
       aria-disabled={!isAble}
       title={
         isAble
           ? `Runs the steps with a dot in the graph, and takes the results of the others over from the last run${ghost === null ? "" : `. ${expectedSentence(ghost)}, one after the other`}`
-          : "Nothing has changed since the last run: edit a step or the input first"
+          : undefined
       }
       onClick={() => {
         if (isAble) requestRerun()
       }}
     >
-      {count === 0 && isAble ? "Run the changed output" : `Run ${counted(count, "changed step")}`}
+      {count === 0
+        ? "Run the changed output"
+        : isRetry.value
+          ? "Retry failed steps"
+          : `Run ${counted(count, "changed step")}`}
     </button>
   )
 }

@@ -23,7 +23,7 @@ const keys: readonly [string, string][] = [
 const marks: readonly [string, string][] = [
   [
     "A dot on a step",
-    "It changed since the last run, or did not finish: “Run … changed steps” runs it, and takes over the others.",
+    "It changed since the last run, or did not finish: “Run … changed steps”, or “Retry failed steps”, runs it and takes over the others.",
   ],
   ["Amber", "A step waits for a person: the Questions tab has the form."],
   ["Violet", "The answer came from the cache."],

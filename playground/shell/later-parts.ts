@@ -3,6 +3,4 @@
 export { EventsPane } from "../events/events-pane.tsx"
 export { CompareDialog } from "../history/compare-dialog.tsx"
 export { ReachPane } from "../reach/reach-pane.tsx"
-export { RunsPane } from "../runs/runs-pane.tsx"
 export { ShareDialog } from "../share/share-dialog.tsx"
-export { TriggersPane } from "../triggers/triggers-pane.tsx"

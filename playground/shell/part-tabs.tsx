@@ -76,7 +76,7 @@ export function askForPart(): void {
   renaming.value = {
     name: "lib/common.wire",
     rename: addPart,
-    note: "Its path from the folder of the main file. It is imported as `./lib/common.wire`.",
+    note: "Its path from the folder of the main file. It is imported as `./lib/common.wire`; code ends in `.js` or `.ts`.",
     title: "Add a file to this workflow",
   }
 }

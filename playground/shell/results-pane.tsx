@@ -1,3 +1,4 @@
+import { batchesIn } from "../../src/log/run-state.ts"
 import { ChatPane } from "../chat/chat-pane.tsx"
 import { chatFields } from "../chat/chat.ts"
 import { DetailsPane } from "../details/details-pane.tsx"
@@ -43,15 +44,13 @@ export function ResultsPane() {
           { name: "output", label: "Output" },
           { name: "events", label: "Events", count: eventCount() },
           { name: "history", label: "History", count: keptRuns.value.length },
-          { name: "runs", label: "Runs" },
-          { name: "triggers", label: "Triggers" },
           { name: "reach", label: "Reach" },
         ]}
       />
       {tab === "timeline" || tab === "output" ? <SinceBefore /> : null}
       {answerFirst ? <DetailsPane /> : null}
       <section class="pane" aria-label="Results">
-        {tab === "timeline" || tab === "output" ? <RunLimits /> : null}
+        {tab === "timeline" || tab === "output" ? <RunFacts /> : null}
         <TabPanel id="results" name={tab} class="column">
           {tab === "timeline" ? (
             <TimelinePane />
@@ -63,10 +62,6 @@ export function ResultsPane() {
             <OutputPane />
           ) : tab === "events" ? (
             <Loaded>{({ EventsPane }) => <EventsPane />}</Loaded>
-          ) : tab === "runs" ? (
-            <Loaded>{({ RunsPane }) => <RunsPane />}</Loaded>
-          ) : tab === "triggers" ? (
-            <Loaded>{({ TriggersPane }) => <TriggersPane />}</Loaded>
           ) : tab === "reach" ? (
             <Loaded>{({ ReachPane }) => <ReachPane />}</Loaded>
           ) : (
@@ -90,17 +85,25 @@ export function ResultsPane() {
  */
 function isAlone(tab: ResultTab): boolean {
   if (tab === "chat" || tab === "reach") return true
-  const isList = tab === "history" || tab === "runs" || tab === "triggers"
-  if (narrow.value && isList) return true
+  if (narrow.value && tab === "history") return true
   if (!showsAnswer.value) return false
-  if (tab === "output" || tab === "triggers") return true
+  if (tab === "output") return true
   const run = watchWhole()
-  return tab === "questions" ? run?.isOver !== true : (isList || tab === "events") && run === null
+  return tab === "questions" ? run?.isOver !== true : (tab === "history" || tab === "events") && run === null
 }
 
 function eventCount(): number {
   const run = watchShown()
   return run === null ? 0 : run.events.length - run.deltas
+}
+
+function RunFacts() {
+  return (
+    <>
+      <RunLimits />
+      <RunBatches />
+    </>
+  )
 }
 
 /** The limits of the shown run, and how much of each is used. */
@@ -113,6 +116,24 @@ function RunLimits() {
         <li key={name} class={share === 1 ? "is-used-up" : undefined}>
           <span class="limit-name">{name}</span> {text}
           <span class="limit-bar" aria-hidden="true" style={{ "--used": `${share * 100}%` }} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The batches of model calls of the shown run: how many of their items have their answers. */
+function RunBatches() {
+  const run = watchShown()
+  const batches = run === null ? [] : batchesIn(run.state)
+  if (batches.length === 0) return null
+  return (
+    <ul class="run-limits" aria-label="Batches of this run">
+      {batches.map(({ id, agent, status, completed, failed, total }) => (
+        <li key={id} title={id}>
+          <span class="limit-name">{agent}</span> batch: {completed} of {total}
+          {failed > 0 ? `, ${failed} failed` : ""} ({status === "ended" ? "ended" : "with the provider"})
+          <span class="limit-bar" aria-hidden="true" style={{ "--used": `${((completed + failed) / total) * 100}%` }} />
         </li>
       ))}
     </ul>

@@ -63,6 +63,8 @@ effect(() => {
   )
 })
 
+const notFinished = "It did not finish"
+
 /** How each node differs from that run: what the author has changed since. */
 export const changes = computed((): ReadonlyMap<string, NodeChange> => {
   const run = earlierRun.value
@@ -72,7 +74,7 @@ export const changes = computed((): ReadonlyMap<string, NodeChange> => {
     // What failed, or was never reached, runs in any case.
     const unfinished = node.state !== "completed" && node.state !== "skipped" && node.kind !== "output"
     if (unfinished && found.get(node.id)?.status === "same") {
-      found.set(node.id, { status: "changed", why: "It did not finish" })
+      found.set(node.id, { status: "changed", why: notFinished })
     }
   }
   return found
@@ -89,6 +91,13 @@ export const changedSteps = computed((): number | null => {
   if (earlierRun.value === null) return null
   return [...changes.value.keys()].filter((id) => wouldRun(id) !== null).length
 })
+
+/** Whether the author has changed nothing, and a re-run would only do what the last run did not finish. */
+export const isRetry = computed(
+  () =>
+    hasChanges.value &&
+    [...changes.value.values()].every(({ status, why }) => status === "same" || why === notFinished),
+)
 
 /** Whether a re-run would give anything new: the output alone may have changed. */
 export const hasChanges = computed(() => [...changes.value.values()].some(({ status }) => status !== "same"))

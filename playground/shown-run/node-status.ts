@@ -31,12 +31,23 @@ export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus
     time:
       state === "asking" && node.asking !== undefined
         ? `since ${showTime(node.asking.since)}`
-        : time === undefined || node.kind === "output" || state === "reused"
-          ? ""
-          : showDuration(time),
+        : node.awaits !== undefined
+          ? awaitsText(node.awaits)
+          : time === undefined || node.kind === "output" || state === "reused"
+            ? ""
+            : showDuration(time),
     figures: figuresText([node]),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }
+}
+
+/** The clock of a wait, or its event. */
+function awaitsText([first, ...others]: NonNullable<NodeState["awaits"]>): string {
+  if (first === undefined) return ""
+  const { until, event = "", key = "" } = first
+  const what =
+    until === undefined ? [event, key].filter((part) => part !== "").join(" ") : `until ${showTime(Date.parse(until))}`
+  return others.length === 0 ? what : `${what} and ${others.length} more`
 }
 
 function figuresText(nodes: readonly NodeState[]): string {

@@ -62,7 +62,16 @@ export function waitingText({ state }: RunView): string {
   const approvals = open.filter(({ kind }) => kind === "approval").length
   const what =
     approvals === 0 ? "waiting for an answer" : approvals === open.length ? "needs approval" : "waiting for people"
-  return Number.isFinite(since) ? `${what} since ${showTime(since)}` : "waiting for people"
+  if (Number.isFinite(since)) return `${what} since ${showTime(since)}`
+  const { budget } = state.waiting_for ?? {}
+  if (budget !== undefined) {
+    return `waiting for the budget ${budget.path}, which begins anew at ${showTime(Date.parse(budget.resets_at))}`
+  }
+  const { waits: [wait] = [], batches = [] } = state.waiting_for ?? {}
+  if (wait === undefined) return batches.length > 0 ? "waiting for a batch of model calls" : "waiting"
+  return wait.until === undefined
+    ? `waiting for ${wait.event ?? "an event"}`
+    : `waiting until ${showTime(Date.parse(wait.until))}`
 }
 
 /** Why the run is not followed at this moment. */

@@ -9,6 +9,12 @@ import { initialState } from "../../src/log/run-state.ts"
 import type { Known } from "./step-state.ts"
 import type { Origin } from "../language/text-origin.ts"
 
+/** One of the workflows that a service has, in one version. */
+export interface RanAs {
+  readonly workflow: string
+  readonly version: string
+}
+
 /** What a run was asked to do, without its secrets. */
 export interface RunRequest {
   /** The name of its file; absent in runs that an older page kept. */
@@ -23,6 +29,8 @@ export interface RunRequest {
   readonly workflow?: string
   /** A message of a chat: its input is not that of the form. */
   readonly isChat?: true
+  /** Which of the server's workflows it was of, as the service says of a run that was opened. */
+  readonly ranAs?: RanAs
   /** The run that it takes results over from, the steps that run whatever changed, and results in place of those of steps. */
   readonly rerun?: { readonly run_id: string; readonly from: readonly string[]; readonly given?: JsonObject }
 }

@@ -51,6 +51,8 @@ export function spanLabel(span: Span): string {
     case "ask":
       if (span.call_id === undefined) return `ask.${span.name}${index}`
       return span.server === undefined ? `approval of tool.${span.name}${items}` : `question of mcp.${span.server}`
+    case "wait":
+      return `wait.${span.name}${index}`
     case "compaction":
       return `compacting agent.${span.name}`
     case "dynamic":

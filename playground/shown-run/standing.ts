@@ -1,4 +1,4 @@
-import { computed } from "@preact/signals"
+import { computed, signal } from "@preact/signals"
 import { unknownRequest } from "./run-view.ts"
 import { graphOf, watchShown } from "./shown-run.ts"
 import { compilation, hasSameFiles } from "../language/source.ts"
@@ -9,16 +9,23 @@ import { compilation, hasSameFiles } from "../language/source.ts"
  */
 export type Standing = "current" | "earlier" | "other"
 
+/** A page without an editor shows runs of no text but their own. */
+export const hasEditor = signal(true)
+
 export const standing = computed((): Standing => {
   const run = watchShown()
-  if (run === null || (run.request.source === compilation.value.text && hasSameFiles(run.request.around)))
+  if (
+    run === null ||
+    !hasEditor.value ||
+    (run.request.source === compilation.value.text && hasSameFiles(run.request.around))
+  )
     return "current"
   // Nothing of a deleted run is shown that could belong to a text.
   if (run.refused?.kind === "run_expired") return "current"
   return graphOf.value === "edited" && run.request !== unknownRequest ? "earlier" : "other"
 })
 
-/** `of an earlier text`; empty for what the text in the editor gave. */
+/** `from an earlier version`; empty for what the text in the editor gave. */
 export function standingWords(of: Standing): string {
-  return of === "current" ? "" : of === "earlier" ? "of an earlier text" : "of another text"
+  return of === "current" ? "" : of === "earlier" ? "from an earlier version" : "from a different workflow"
 }

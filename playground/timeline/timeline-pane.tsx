@@ -302,6 +302,7 @@ function rowId({ at, scope }: SelectedRow): string {
 const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
   agent: "agent",
   ask: "ask",
+  wait: "wait",
   loop: "loop",
   iteration: "agent",
   model_call: "model",

@@ -90,6 +90,8 @@ export class KnownValues {
         return this.#output(root.name)
       case "ask":
         return this.#answer(root.name)
+      case "wait":
+        return this.#waited(root.name)
       case "dynamic": {
         const node = this.#plan?.nodes.find(({ id }) => id === `dynamic.${root.name}`)
         return node?.kind === "dynamic" ? this.of(node.value) : undefined
@@ -105,8 +107,10 @@ export class KnownValues {
     }
   }
 
-  #variable(name: string, { node, iteration }: Place): JsonValue | undefined {
-    const item = iteration === undefined ? undefined : this.items(node.name)?.[iteration]
+  #variable(name: string, { node, iteration = 0 }: Place): JsonValue | undefined {
+    // The output of the round before.
+    if (node.repeat !== undefined) return iteration === 0 ? null : this.#outputs(node.name)[iteration - 1]
+    const item = this.items(node.name)?.[iteration]
     const pattern = node.loop?.pattern
     if (pattern === undefined || item === undefined) return undefined
     if (pattern.kind === "item") return pattern.variable === name ? item : undefined
@@ -120,9 +124,26 @@ export class KnownValues {
     )
     const [first] = own
     if (first?.iteration === undefined) return whole(first?.output)
+    const node = this.#plan?.nodes.find(({ id }) => id === `agent.${agent}`)
+    const outputs = this.#outputs(agent)
+    return node?.kind === "agent" && node.repeat !== undefined ? outputs.at(-1) : outputs
+  }
+
+  /** The outputs of all items, or rounds. */
+  #outputs(agent: string): JsonValue[] {
     const outputs: JsonValue[] = []
-    for (const { iteration = 0, output } of own) outputs[iteration] = output ?? null
+    for (const { name, kind, iteration, output } of this.#state.spans) {
+      if (kind === "iteration" && name === agent && iteration !== undefined) outputs[iteration] = whole(output) ?? null
+    }
     return outputs
+  }
+
+  #waited(name: string): JsonValue | undefined {
+    const own = this.#state.spans.filter((span) => span.kind === "wait" && span.name === name)
+    if (own[0]?.iteration === undefined) return own[0]?.output
+    const values: (JsonValue | undefined)[] = []
+    for (const { iteration = 0, output } of own) values[iteration] = output
+    return values.every((value) => value !== undefined) ? values : undefined
   }
 
   #answer(name: string): JsonValue | undefined {
@@ -157,7 +178,8 @@ function plain(value: JsonValue | undefined): string | undefined {
 }
 
 function follow(value: JsonValue | undefined, step: Step): JsonValue | undefined {
-  if (value === undefined || value === null) return undefined
+  // A step on null makes the rest of the chain null, or the run fails.
+  if (value === undefined || value === null) return value
   if (step.step === "field") return isJsonObject(value) ? value[step.name] : undefined
   if (step.step === "index") return Array.isArray(value) ? value[step.index] : undefined
   if (step.step !== "pluck" || !Array.isArray(value)) return undefined

@@ -53,6 +53,8 @@ function ofRoot(root: Root, written: string, place: Place | undefined): Origin {
       return { kind: "step", label: written, node: `agent.${root.name}` }
     case "ask":
       return { kind: "person", label: written, node: `ask.${root.name}` }
+    case "wait":
+      return { kind: "step", label: written, node: `wait.${root.name}` }
     case "dynamic":
       return { kind: "step", label: written, node: `dynamic.${root.name}` }
     case "variable":
@@ -63,7 +65,11 @@ function ofRoot(root: Root, written: string, place: Place | undefined): Origin {
 }
 
 /** A variable of a loop is an item of its list: `input.files[0].path`. */
-function ofVariable(name: string, written: string, { node: { loop }, iteration }: Place): Origin {
+function ofVariable(name: string, written: string, { node: { id, loop, repeat }, iteration }: Place): Origin {
+  if (repeat !== undefined && iteration !== undefined && iteration > 0) {
+    const rest = written.startsWith(name) ? written.slice(name.length).replace(/^\?/, "") : ""
+    return { kind: "step", label: `${id}[${iteration - 1}]${rest}`, node: id }
+  }
   if (loop === null || iteration === undefined) return { kind: "computed", label: written }
   const items = originOf(loop.items)
   const { pattern } = loop

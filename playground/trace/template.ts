@@ -71,6 +71,10 @@ export function traceTemplate(
     }
     const inner = named(expression, plan, node)
     if (inner !== null) return spread(inner.value, undefined, lineOf(inner.path))
+    if (expression.op === "default") {
+      const left = known.of(expression.left, place)
+      if (left !== undefined) return spread(left === null ? expression.right : expression.left, undefined, line)
+    }
     const value = known.of(expression, place)
     const text = typeof value === "string" || value === undefined ? value : JSON.stringify(value)
     return [{ text, origin: originOf(expression, place) }]

@@ -1,7 +1,10 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { RunState, Span } from "../../src/log/run-state.ts"
 import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
+import { KnownValues } from "./known-values.ts"
 import type { Origin, Piece } from "./origin.ts"
+import { originOf } from "./origin.ts"
 import type { TracedProgram } from "./template.ts"
 import { traceTemplate } from "./template.ts"
 
@@ -25,6 +28,7 @@ export function requestTracer(traced: TracedProgram, input: JsonObject, state: R
       for (const text of formsOf(value)) add(text, origin)
     }
   })
+  for (const [text, origin] of saidBefore(traced, input, state, step)) add(text, origin)
   return (text) => {
     const place = step === undefined ? undefined : placeOf(traced, step)
     const pieces =
@@ -36,6 +40,24 @@ export function requestTracer(traced: TracedProgram, input: JsonObject, state: R
     if (pieces !== null && pieces.length > 0) return pieces
     const origin = whole.get(text)
     return origin === undefined ? null : [{ text, origin }]
+  }
+}
+
+/** The messages that came before an instruction, each with its place in the list. */
+function* saidBefore(
+  traced: TracedProgram,
+  input: JsonObject,
+  state: RunState,
+  step: Span | undefined,
+): Generator<[string, Origin]> {
+  const place = step === undefined ? undefined : placeOf(traced, step)
+  const messages = place?.node.messages
+  if (place === undefined || messages === undefined) return
+  const said = new KnownValues(traced.plan, input, state).of(messages, place)
+  const origin = originOf(messages, place)
+  for (const [at, message] of Array.isArray(said) ? said.entries() : []) {
+    const content = isJsonObject(message) ? message["content"] : undefined
+    if (typeof content === "string") yield [content, { ...origin, label: `${origin.label}[${at}].content` }]
   }
 }
 

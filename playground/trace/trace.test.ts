@@ -5,6 +5,7 @@ import { reduce } from "../../src/log/reduce.ts"
 import type { RunState, SeenEvent } from "../../src/log/run-state.ts"
 import { initialState } from "../../src/log/run-state.ts"
 import { compile } from "../../src/compile.ts"
+import { noUsage, showUsage } from "../../src/log/usage.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import type { TracedProgram } from "./template.ts"
 import { legendOf, shownPieces } from "./legend.ts"
@@ -103,6 +104,57 @@ test("each character of a rendered instruction has its origin: lines of the sour
       ["Nothing else.", `line ${lineWith("Nothing else.")}`],
     ],
   )
+})
+
+test("what came from the round before, and messages that were said before, have their origins", () => {
+  const text = `input { history: [{ role: enum { user, assistant }, content: string }] topic: string }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent revise {
+    model: model.m
+    messages: input.history
+    instruction: "Improve {{ previous?.text ?? input.topic }}. {{ previous?.advice ?? "Go on." }}"
+    repeat { until: round >= 2, at_most: 3 }
+    output { text: string, advice: string }
+}
+output { text: agent.revise.text }
+`
+  const { program, plan } = compile(text)
+  assert.ok(plan !== undefined)
+  const state = initialState()
+  let id = 0
+  const take = <T extends EventType>(type: T, data: EventData[T]): void => {
+    id++
+    reduce(state, { id, type, data: { ...data, at: new Date(1_000_000 + id).toISOString() } } as SeenEvent)
+  }
+  const about = { agent: "revise", model: "demo", tools: [] }
+  const done = { usage: showUsage(noUsage), cached: false, duration_ms: 1, calls: [] }
+  take("agent_loop_started", { agent: "revise", iterations: 3 })
+  take("agent_started", { ...about, iteration: 0, instruction: "Improve owls. Go on." })
+  take("agent_completed", { agent: "revise", iteration: 0, output: { text: "Owls fly", advice: "Say when." }, ...done })
+  take("agent_started", { ...about, iteration: 1, instruction: "Improve Owls fly. Say when." })
+  const traced = { program, plan, lines: new LineMap(text) }
+  const given = { history: [{ role: "user", content: "Tell me of birds" }], topic: "owls" }
+  const rounds = state.spans.filter(({ kind }) => kind === "iteration")
+  const labels = rounds.map((span) =>
+    (traceInstruction(traced, given, state, span) ?? []).map(({ text, origin }) => [text, origin?.kind, origin?.label]),
+  )
+  assert.deepEqual(labels[0]?.[1], ["owls", "input", "input.topic"])
+  assert.deepEqual(labels[1]?.[1], ["Owls fly", "step", "agent.revise[0].text"])
+  assert.deepEqual(labels[1]?.[3], ["Say when.", "step", "agent.revise[0].advice"])
+  take("model_call_started", {
+    agent: "revise",
+    iteration: 1,
+    turn: 1,
+    attempt: 1,
+    model: "demo",
+    reserved: { tokens: 1, cost: null },
+  })
+  const call = state.spans.length - 1
+  assert.deepEqual(requestTracer(traced, given, state, call)("Tell me of birds")?.[0]?.origin, {
+    kind: "input",
+    label: "input.history[0].content",
+  })
 })
 
 test("a part that the page cannot compute is what stands between its neighbours", () => {

@@ -42,6 +42,7 @@ export const errorStatus: Readonly<Record<ApiErrorKind, number>> = {
   evaluation_error: 422,
   limit_exceeded: 422,
   rate_limited: 429,
+  budget_exceeded: 429,
   internal_error: 500,
   provider_error: 502,
   output_error: 502,
@@ -72,6 +73,8 @@ export const errorAdvice: Readonly<Record<ApiErrorKind, string>> = {
     "raise the limit that the message names (`limits`, `max_steps`, `max_calls`, `WIRE_MAX_…`), or do less; see [limits](#limits) and [cost and limits](cost-and-limits.md#limits)",
   rate_limited:
     "you ask too often, or have as many runs, as much in the store or as many unread answers as one caller may have: wait as long as `Retry-After` says",
+  budget_exceeded:
+    "a [budget](cost-and-limits.md#budgets) of `WIRE_BUDGETS` is used up: the issues name it, its `limit` and what is `used`; wait as long as `Retry-After` says, which is to the end of its period",
   internal_error:
     "a bug of ours, or something of the run that was stored is damaged (the message says so): the service's log has more",
   provider_error: "the model backend failed or refused, after retries",

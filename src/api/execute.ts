@@ -2,7 +2,7 @@ import type { Limits } from "../plan/plan-shape.ts"
 import { noticeEvents } from "../ports/notices.ts"
 import type { ApiErrorKind } from "./error-kinds.ts"
 import { eventStream } from "./events.ts"
-import { question } from "../log/event-schemas.ts"
+import { question, waitsBesideQuestions } from "../log/event-schemas.ts"
 import { json, route, type Answer } from "./route.ts"
 import {
   anyObject,
@@ -29,6 +29,7 @@ import {
   requestSecrets,
   runCalls,
   runTimeMs,
+  codeModuleBytes,
   sourceModuleBytes,
   sourceModules,
 } from "../base/limits.ts"
@@ -99,6 +100,12 @@ export const executeOptions = named(
     ),
     notify: maybe(notifyOption),
     limits: maybe(limitOptions),
+    on_budget: maybe(
+      oneOf(["fail", "wait"], {
+        description:
+          "Where a budget is used up in the middle of the run: `fail` (default), or `wait` until its period ends or the operator allows more.",
+      }),
+    ),
   }),
 )
 
@@ -114,7 +121,7 @@ export const sourceFields = {
   ),
   modules: maybe(
     anyObject({
-      description: `The files that the source uses, by their paths from the root: \`{ "lib/common.wire": "source" }\`. At most ${sourceModules}, and ${sourceModuleBytes / 1024 / 1024} MiB together.`,
+      description: `The files that the source uses, by their paths from the root: \`{ "lib/common.wire": "source" }\`. At most ${sourceModules}, and ${sourceModuleBytes / 1024 / 1024} MiB together. Code files (\`.js\`, \`.ts\`) have ${codeModuleBytes / 1024} KiB together, where the service takes code from callers.`,
     }),
   ),
 }
@@ -189,7 +196,7 @@ export type StartedAnswer = Shape<typeof started>
 
 const started = named("Started", object({ run_id: string(), status: runStatus }))
 
-/** The answer in JSON mode when the run begins to wait for people. */
+/** The answer in JSON mode when the run begins to wait. */
 export type WaitingAnswer = Shape<typeof waiting>
 
 const waiting = named(
@@ -198,6 +205,7 @@ const waiting = named(
     run_id: string(),
     status: exactly("waiting"),
     questions: array(question),
+    ...waitsBesideQuestions,
     next: optional(string({ description: "Only where not all fit: `after` of the next page of the run's questions." })),
   }),
 )
@@ -219,7 +227,7 @@ export const startsRun = {
       content: { "application/json": anyObject(), "text/event-stream": eventStream },
     },
     202: json(
-      "With `Prefer: respond-async`: the run is stored, and goes on without the client. Otherwise: the run waits for people.",
+      "With `Prefer: respond-async`: the run is stored, and goes on without the client. Otherwise: the run waits.",
       { anyOf: [waiting, started] },
       ["x-service-run-id", "location", "preference-applied"],
     ),

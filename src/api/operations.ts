@@ -30,6 +30,22 @@ export const playground = route({
   open: "pages",
 })
 
+export const console = route({
+  id: "console",
+  method: "GET",
+  path: "/console/{page}",
+  group: "Operations",
+  operators: true,
+  summary: "The browser UI for the runs of the service; `/console` redirects to `/console/runs`",
+  description:
+    "Runs, questions, workflows, triggers and health of this service, by its public routes. `WIRE_PLAYGROUND=off` switches it off, too.",
+  parameters: { page: "`runs`, `questions`, `workflows`, `triggers` or `health`." },
+  query: null,
+  answers: { 200: { description: "A page." } },
+  errors: ["not_found"],
+  open: "pages",
+})
+
 export const health = route({
   id: "health",
   method: "GET",

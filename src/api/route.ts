@@ -6,8 +6,10 @@ import { closed, takingNulls, type Schema } from "../base/typed-schema.ts"
 export const groups = {
   Runs: "Start runs, follow them, stop them.",
   Questions: "What runs ask people.",
+  Events: "What runs wait for besides people: events that callers send, and times.",
   Workflows: "The workflows of the server's folder.",
   Triggers: "Schedules and webhooks, which start runs of these workflows.",
+  Budgets: "What may be used, and what has been used.",
   Chat: "Workflows with a `chat` block, by OpenAI's APIs.",
   Source: "What can be said of a workflow without running it.",
   Operations: "Health, metrics and this document.",

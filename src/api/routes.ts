@@ -4,9 +4,11 @@ import { demoRoutes, health, llms, mcp, metrics, openapi, playground, ready } fr
 import { agUi } from "./ag-ui.ts"
 import { chatRoutes } from "./openai.ts"
 import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.ts"
+import { eventRoutes } from "./sent-events.ts"
 import type { Route } from "./route.ts"
 import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
 import { format, validate } from "./source.ts"
+import { listBudgets, listSpending } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
 import { executeWorkflow, getWorkflow, listWorkflows } from "./workflows.ts"
 
@@ -20,6 +22,7 @@ export const routes = [
   listQuestionsOfRun,
   answerQuestion,
   listQuestions,
+  ...eventRoutes,
   cancelRun,
   deleteRun,
   rerun,
@@ -31,6 +34,8 @@ export const routes = [
   agUi,
   ...triggerRoutes,
   listRuns,
+  listBudgets,
+  listSpending,
   ...chatRoutes,
   mcp,
   invalidateCache,

@@ -14,16 +14,18 @@ import {
   integer,
   named,
   nullable,
+  number,
   object,
   oneOf,
   optional,
   string,
   time,
+  union,
   withRefusal,
   type Schema,
   type Shape,
 } from "../base/typed-schema.ts"
-import { limits, runError, trigger, usage } from "../log/event-schemas.ts"
+import { limits, runError, trigger, usage, waitingFor } from "../log/event-schemas.ts"
 
 const notification = named(
   "Notification",
@@ -50,6 +52,19 @@ const ofOperators = {
 
 const times = { created_at: time, finished_at: nullable(time) }
 
+const batch = named(
+  "Batch",
+  object({
+    agent: string(),
+    id: string(),
+    status: string({ description: "`in_progress`, `ended`, or another word of the vendor." }),
+    completed: integer({ description: "As the vendor said when it was last asked." }),
+    failed: integer(),
+    total: integer(),
+    submitted_at: time,
+  }),
+)
+
 export type RunAnswer = Shape<typeof run>
 
 const run = named(
@@ -57,6 +72,8 @@ const run = named(
   object({
     run_id: string(),
     status: runStatus,
+    waiting_for: optional(waitingFor),
+    batches: array(batch, { description: "Batches of model calls, until the run has ended." }),
     ...times,
     output: anything(),
     error: nullable(runError),
@@ -98,6 +115,15 @@ const listedRun = named(
     error_kind: optional(string<ErrorKind>({ description: "Only of a failed run: the kind of its error." })),
     ...times,
     usage,
+    started_by: nullable(string(), { description: "`request`, `schedule`, `webhook` or `rerun`." }),
+    duration_ms: nullable(integer(), { description: "Null as long as it has not ended." }),
+    tokens: nullable(integer(), { description: "Of input and output; null before any." }),
+    cost: nullable(number(), { description: "Null where a call had no price." }),
+    error: nullable(
+      object({ kind: string<ErrorKind>(), path: nullable(string()), message: string({ description: "Cut." }) }),
+    ),
+    input_preview: nullable(string(), { description: "The input in one line, cut." }),
+    output_preview: nullable(string(), { description: "The output in one line, cut." }),
     preview: optional(preview),
     ...ofOperators,
   }),
@@ -105,7 +131,16 @@ const listedRun = named(
 
 export type RunsAnswer = Shape<typeof runs>
 
-const runs = named("Runs", object({ runs: array(listedRun), next }))
+const runs = named(
+  "Runs",
+  object({
+    runs: array(listedRun),
+    next,
+    searched_back_to: nullable(time, {
+      description: "How far a search has looked, where it has not looked at all runs and its page is not full.",
+    }),
+  }),
+)
 
 export type CancelAnswer = Shape<typeof cancelled>
 
@@ -129,7 +164,7 @@ export const getRun = route({
         integer({
           minimum: 0,
           maximum: longestWait,
-          description: "Waits up to this many seconds until the run ends or begins to wait for people.",
+          description: "Waits up to this many seconds until the run ends or begins to wait.",
         }),
       ),
     ),
@@ -187,6 +222,12 @@ const callRequest = named(
         "The body to the byte, secrets replaced by their names; empty for a request without one, null where it was too large to be kept.",
     }),
     bytes: integer({ description: "Of the body as it was sent." }),
+    stable_bytes: optional(
+      integer({
+        description:
+          "Of a model call: the bytes of the body up to where the part ends that is the same in every item of the loop, or without a loop in every run.",
+      }),
+    ),
     sha256: nullable(string(), { description: "Of `text`, in hex." }),
     redacted: boolean({ description: "Secrets were replaced in the body, so that it differs from what was sent." }),
   }),
@@ -262,6 +303,12 @@ export const deleteRun = route({
   errors: ["not_found", "conflict", "run_expired", "overloaded"],
 })
 
+/** What a run may be started by; `request` includes the chat APIs. */
+export const startedByWords = ["request", "schedule", "webhook", "rerun", "lab"] as const
+const workflowName = string({ minLength: 1, maxLength: 1000 })
+const notWords = "`q` has 1 to 200 characters"
+const notANumber = (name: string): string => `\`${name}\` must be a number, 0 or more`
+
 export const notATime = "A time is written as in RFC 3339: 2026-11-16T22:15:00Z"
 
 export const listRuns = route({
@@ -270,11 +317,42 @@ export const listRuns = route({
   path: "/runs",
   group: "Runs",
   summary: "The caller's runs, newest first",
-  description: "A page at a time; `next` is the cursor of the page after it. To operators: the runs of all callers.",
+  description:
+    "A page at a time; `next` is the cursor of the page after it. All filters must hold. To operators: the runs of all callers. With `q`, `started_by`, `min_cost` or `min_seconds` a request looks at the newest runs first, for two seconds and at 20,000 of them at most. Where the page is not full, `searched_back_to` says how far it looked: null when it looked at all, else `next` goes on from there.",
   operators: true,
   query: closed({
+    q: optional(
+      withRefusal(
+        notWords,
+        string({
+          minLength: 1,
+          maxLength: 200,
+          description:
+            "Words. Each must occur, without regard to case, in the run's id, its workflow, or the preview of its input, output or error.",
+        }),
+      ),
+    ),
     workflow: optional(
-      string({ minLength: 1, maxLength: 1000, description: "Only runs of the workflow with this name." }),
+      union("anyOf", [workflowName, array(workflowName, { minItems: 1, maxItems: 100 })], {
+        description: "Only runs of the workflow with this name. Given several times: of any of them.",
+      }),
+    ),
+    version: optional(string({ minLength: 1, maxLength: 64, description: "Only runs of this version of a workflow." })),
+    started_by: optional(oneOf(startedByWords, { description: "Only runs that were started by this." })),
+    min_cost: optional(
+      withRefusal(notANumber("min_cost"), number({ minimum: 0, description: "Only runs that cost at least this." })),
+    ),
+    min_seconds: optional(
+      withRefusal(
+        notANumber("min_seconds"),
+        number({ minimum: 0, description: "Only runs that have ended and took at least this long." }),
+      ),
+    ),
+    until: optional(
+      withRefusal(notATime, string({ maxLength: 64, description: "Only runs that were made before this time." })),
+    ),
+    caller: optional(
+      string({ minLength: 1, maxLength: 200, description: "Only runs of this caller. Only for operators." }),
     ),
     status: optional(
       oneOf([...runStatuses, "open", "ended"], {

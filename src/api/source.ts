@@ -2,6 +2,7 @@ import { exampleSource, executeBody, oneSource, requestFields, sourceFields } fr
 import { issue } from "../log/event-schemas.ts"
 import type { ValidateIssue } from "./issue.ts"
 import { planView } from "../plan/plan-schema.ts"
+import { diff } from "./diff.ts"
 import { reach } from "./reach.ts"
 import { json, route } from "./route.ts"
 import {
@@ -32,6 +33,9 @@ const validation = named(
     ),
     plan: nullable(planView),
     reach: optional(reach),
+    diff: optional(
+      nullable(diff, { description: "What the change from `compare_with` means; null where that has errors." }),
+    ),
     schemas: nullable(object({ input: anyObject(), secrets: anyObject(), output: anyObject() }), {
       description: "JSON Schemas; there when the workflow is valid.",
     }),
@@ -47,6 +51,12 @@ const validateBody = closed(
     input: maybe(anyObject({ description: "Checked against the `input` block, where given." })),
     secrets: maybe(anyObject({ description: "Checked against the `secrets` block, where given." })),
     reach: maybe(boolean({ description: "Whether to answer what the workflow can reach at most." })),
+    compare_with: maybe(
+      closed(sourceFields, {
+        ...oneSource,
+        description: "An older version of the source: the answer says what the change means.",
+      }),
+    ),
     rerun_of: maybe(string({ description: "An earlier run: each node then says whether it would run again." })),
   },
   oneSource,
@@ -60,7 +70,7 @@ export const validate = route({
   operators: true,
   summary: "Diagnostics and the plan",
   description:
-    "Checks the source without running it. The body is that of `/execute`, of which `options` do not count, with two fields more. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
+    "Checks the source without running it. The body is that of `/execute`, of which `options` do not count, with three fields more. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
   bodyIs: "source",
   body: validateBody,
   example: { workflow_source: exampleSource, input: { name: "Ada" } },

@@ -7,12 +7,15 @@ import {
   array,
   boolean,
   exactly,
+  integer,
   named,
   nullable,
   object,
   oneOf,
+  optional,
   string,
   time,
+  union,
   type Schema,
   type Shape,
 } from "../base/typed-schema.ts"
@@ -45,7 +48,14 @@ const schedule = object({
   last,
 })
 
-const webhook = object({ ...own, kind: exactly("webhook"), path: string(), paused: boolean(), last })
+const webhook = object({
+  ...own,
+  kind: exactly("webhook"),
+  path: string(),
+  event: optional(string({ description: "The name of the events that it sends, where it starts no runs." })),
+  paused: boolean(),
+  last,
+})
 
 export type TriggerAnswer = Shape<typeof schedule> | Shape<typeof webhook>
 
@@ -58,6 +68,12 @@ const triggers = named("Triggers", object({ triggers: array(trigger) }))
 export type TriggeredAnswer = Shape<typeof triggered>
 
 const triggered = named("Triggered", object({ run_id: string() }))
+
+const deliveredEvent = named("DeliveredEvent", object({ delivered: integer(), kept: boolean() }))
+
+const delivered = union("anyOf", [triggered, deliveredEvent])
+
+export type DeliveredEventAnswer = Shape<typeof deliveredEvent>
 
 const whose = "For the trigger caller (`WIRE_TRIGGER_CALLER`) and for operators; without keys only on loopback."
 
@@ -123,7 +139,7 @@ export const deliver = route({
   group: "Triggers",
   summary: "A delivery to a webhook",
   description:
-    "No API key: the signature is the key. The body is JSON, or a form whose `payload` is JSON. The same delivery twice starts one run.",
+    "No API key: the signature is the key. The body is JSON, or a form whose `payload` is JSON. The same delivery twice starts one run. A webhook with `event` starts none: it sends an event to runs that wait.",
   parameters,
   query: null,
   body: anything({ description: "What the sender sends." }),
@@ -133,7 +149,7 @@ export const deliver = route({
       description:
         "The webhook has `reply_within_seconds`, and the run has completed in time: its output, as JSON. Or a Slack event was taken, or its `url_verification` is answered.",
     },
-    202: json("The run is stored.", triggered),
+    202: json("The run, or the event, is stored.", delivered),
     204: { description: "The webhook's `when` is false: no run." },
   },
   errors: ["unauthorized", "not_found", "evaluation_error", "input_error", "overloaded"],

@@ -27,6 +27,13 @@ export const runOpenQuestions = 1_000
 export const runTimeMs = 600_000
 /** Unless the request says otherwise: model and tool calls at a time. */
 export const runCalls = 16
+/** Items and bytes of one batch of model calls. */
+export const batchItems = 10_000
+export const batchBytes = 100 * 1024 * 1024
+/** Of one file of results. */
+export const batchResultBytes = 1024 * 1024 * 1024
+/** Fewer are called directly. */
+export const leastBatchItems = 5
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
 export const runValueBytes = 16_777_216
 /** Values nested deeper than this fit nothing: those who handle them recurse. */
@@ -110,6 +117,8 @@ export const codeResultBytes = 8_388_608
 export const codeLogLength = 16_384
 /** Max characters of the message of an exception that code throws. */
 export const codeMessageLength = 500
+/** Code files of which a process remembers what loading them found. */
+export const codeCheckedFiles = 500
 /** Max bytes of all code files that come with a source. */
 export const codeModuleBytes = 262_144
 
@@ -292,6 +301,13 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "`limit_exceeded`; where the source shows it: `validation_error`",
         "MAX_CALLED",
       ),
+      row("milliseconds of CPU of one call of [code](code.md)", null, "`limit_exceeded`", "CODE_MS"),
+      row("milliseconds of CPU of all code of a run", null, "`limit_exceeded`", "CODE_MS_PER_RUN"),
+      row(
+        "memory of code, JSON of its result, what it writes to its console in a run",
+        `${bytes(codeMemoryBytes)}, ${bytes(codeResultBytes)}, ${bytes(codeLogLength)}`,
+        "`limit_exceeded`; the console is cut",
+      ),
       row(
         "requests of model calls and tool calls that are kept with a run",
         `${bytes(runKeptRequestBytes)} each, ${bytes(runKeptRequestsBytes)} in all; shared parts count once`,
@@ -464,6 +480,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "time to connect; to the first byte; between bytes; for a call",
         `${time(modelConnectMs)}; ${time(modelFirstByteMs)}; ${time(modelSilenceMs)}; ${time(modelCallMs)} or \`timeout_seconds\``,
         "`timeout`",
+      ),
+      row(
+        "a batch of model calls",
+        `${count(batchItems)} items, ${bytes(batchBytes)}; fewer than ${leastBatchItems} are called directly`,
+        "more batches",
       ),
       row("the id of a model", `${count(modelModelIdLength)} characters`, "`evaluation_error`"),
       row("tokens that an answer says it used", `${count(modelTokens)} of a kind`, "they count as not reported"),

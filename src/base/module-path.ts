@@ -33,6 +33,11 @@ export function isModulePath(path: string): boolean {
   return isSpelledWell(path, wireFile) && path.split("/").every((part) => part !== "" && part !== "." && part !== "..")
 }
 
+/** The same for a code file. */
+export function isCodeModulePath(path: string): boolean {
+  return isSpelledWell(path, codeFile) && path.split("/").every((part) => part !== "" && part !== "." && part !== "..")
+}
+
 /** The path as the file `from` writes it. */
 export function writtenPath(from: string, path: string): string {
   const [here, there] = [from.split("/").slice(0, -1), path.split("/")]

@@ -15,6 +15,8 @@ import { expectProperty, expectType } from "./infer.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
+import { checkBatch } from "./rules/invalid-batch.ts"
+import { checkCacheBreaking } from "./rules/cache-breaking.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import { at, type Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
@@ -53,7 +55,9 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   checkRepeat(checking, declaration, output, scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
   checkRequirements(checking, declaration, output, scope)
+  checkBatch(checking, declaration, path, models)
   checkPriced(checking, declaration, [...models, ...summarisers])
+  checkCacheBreaking(checking, declaration, path)
 }
 
 /** What was said before: a list of messages. */

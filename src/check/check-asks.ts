@@ -46,7 +46,7 @@ function checkBody(checking: CheckContext, declaration: Syntax.AskDeclaration, s
   checkRequirements(checking, declaration, answer, scope)
 }
 
-function checkValue(
+export function checkValue(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   expected: Type | undefined,

@@ -11,6 +11,7 @@ import { SkippedText } from "./skipped-text.ts"
 import type {
   AgentSymbol,
   AskSymbol,
+  WaitSymbol,
   DynamicSymbol,
   FailureSymbol,
   FileLookup,
@@ -96,6 +97,7 @@ export class CheckContext {
     api: this.apis,
     agent: new Map<string, Syntax.AgentDeclaration>(),
     ask: new Map<string, Syntax.AskDeclaration>(),
+    wait: new Map<string, Syntax.WaitDeclaration>(),
   }
   /** Schedules and webhooks share their names. */
   readonly triggerNodes = new Map<string, Syntax.TriggerDeclaration>()
@@ -116,6 +118,7 @@ export class CheckContext {
   readonly dynamics = new Map<string, DynamicSymbol>()
   readonly agents = new Map<string, AgentSymbol>()
   readonly asks = new Map<string, AskSymbol>()
+  readonly waits = new Map<string, WaitSymbol>()
 
   readonly roots = new Map<Syntax.Chain, ResolvedRoot>()
   /** The chains that begin a branch of a match, with the object of their case. */
@@ -149,9 +152,9 @@ export class CheckContext {
 
   /** A context that knows the same declarations, for an expression of another text. Nothing that it finds comes back here. */
   withTree(tree: Syntax.Tree): CheckContext {
-    const { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete } = this
+    const { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, waits, incomplete } = this
     const { tools, resources, prompts, workflows, functions, functionNodes } = this
-    const known = { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, incomplete }
+    const known = { muted, types, input, secrets, dynamicFields, dynamics, agents, asks, waits, incomplete }
     const named = { tools, resources, prompts, workflows, functions, functionNodes }
     return Object.assign(new CheckContext(tree, this.files), known, named, { trials: 0 })
   }
@@ -196,11 +199,13 @@ export class CheckContext {
     message: string,
     hint?: Hint<DataOf<Code>>,
     severity?: Severity,
+    elsewhere?: Diagnostic["elsewhere"],
   ): void {
     // The file that it comes from was checked by itself.
     if (this.muted?.has(code) === true || isForeign(span)) return
     if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return
-    this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
+    const found = diagnostic(code, path, span, message, hint, severity)
+    this.diagnostics.push(elsewhere === undefined ? found : { ...found, elsewhere })
   }
 
   /** Whether the parser has already reported a mistake there. */
@@ -304,6 +309,7 @@ function noFiles(): FileLookup {
     file: "main.wire",
     space: new FileSpace(),
     find: () => ({ kind: "unknown", near: undefined }),
+    code: () => ({ kind: "unknown", near: undefined }),
     version: () => "",
   }
 }

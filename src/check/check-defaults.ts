@@ -1,7 +1,9 @@
 import { isError } from "../source/diagnostic.ts"
+import { write, type Hint } from "../source/hint.ts"
 import type { Span } from "../source/span.ts"
+import { wordOrString } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { resolve } from "../types/relations.ts"
+import { isAssignable, resolve } from "../types/relations.ts"
 import { partsOf } from "../types/type-parts.ts"
 import type { Type } from "../types/types.ts"
 import { constantPlace } from "./allowance.ts"
@@ -21,15 +23,17 @@ export function checkDefaults(checking: CheckContext): void {
 function checkDefault(checking: CheckContext, { default: node }: Syntax.TypeField, type: Type, path: string): void {
   if (node === undefined || node.kind === "missing-expression" || type.kind === "error") return
   const folded = fold(node)
-  const report = (span: Span, message: string, hint?: string): void =>
+  const report = (span: Span, message: string, hint?: Hint): void =>
     checking.report("invalid-default", path, span, message, hint)
   switch (folded.kind) {
-    case "open":
-      return report(
-        folded.node,
-        "A default is written out: it refers to nothing",
-        "Write the value itself, or give a default where the field is read: `… ?? value`.",
-      )
+    case "open": {
+      const word = wordOrString(node)
+      const isMember = word !== undefined && isAssignable({ kind: "literal", value: word }, type, checking.types)
+      const hint = isMember
+        ? write(JSON.stringify(word))
+        : "Write the value itself, or give a default where the field is read: `… ?? value`."
+      return report(folded.node, "A default is written out: it refers to nothing", hint)
+    }
     case "wrong":
       return report(node, `This default has no value: ${folded.problem}`)
     case "later":
@@ -51,7 +55,7 @@ interface Use {
 
 /** The types of everything that is not an input. */
 function* elsewhere(checking: CheckContext): Generator<Use> {
-  const { agents, asks, tools, secrets, blocks } = checking
+  const { agents, asks, waits, tools, secrets, blocks } = checking
   const [secretsBlock] = blocks.secrets
   if (secrets !== undefined && secretsBlock !== undefined) {
     yield { what: "`secrets`", type: secrets, span: secretsBlock.keyword }
@@ -59,6 +63,7 @@ function* elsewhere(checking: CheckContext): Generator<Use> {
   for (const [kind, steps] of [
     ["agent", agents],
     ["ask", asks],
+    ["wait", waits],
   ] as const) {
     // prettier-ignore
     for (const [name, { output, declaration }] of steps) {

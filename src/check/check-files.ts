@@ -6,6 +6,7 @@ import { isAssignable, nullable } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { blockOf } from "./block-of.ts"
+import { notAllowedHint } from "./check-code.ts"
 import { boundSecrets, secretNamed } from "./bound-secrets.ts"
 import type { CheckContext } from "./check-context.ts"
 import { isForeign } from "./file-space.ts"
@@ -112,6 +113,11 @@ export function findFile(checking: CheckContext, declaration: FileUse): UsableFi
       return undefined
     }
     case "invalid": {
+      if (found.refused) {
+        const message = `${found.file} has code, which this service does not take from here`
+        checking.report("code-not-allowed", path, file, message, notAllowedHint)
+        return undefined
+      }
       const errors = found.errors === 1 ? "an error" : `${found.errors} errors`
       const first = found.errors === 1 ? found.first : `The first: ${found.first}`
       checking.report("invalid-import", path, file, `${found.file} has ${errors}. ${first}`, `Fix ${found.file}.`)
@@ -137,7 +143,7 @@ function isThere(
   const kind = word.text
   const id = `${kind}.${source.text}`
   if (!isShared(kind)) {
-    const isStep = ["agent", "ask", "dynamic"].includes(kind)
+    const isStep = ["agent", "ask", "wait", "dynamic"].includes(kind)
     const hint = isStep
       ? 'Call the file instead: `workflow name from "./file.wire"`, and `call workflow.name`.'
       : `Known kinds are ${sharedKinds.map((one) => `\`${one}\``).join(", ")}.`

@@ -6,6 +6,7 @@ import { errorType } from "../types/primitives.ts"
 import { bounded } from "../types/type-size.ts"
 import type { Type } from "../types/types.ts"
 import { constantPlace } from "./allowance.ts"
+import { checkCode } from "./check-code.ts"
 import type { CheckContext, Edge } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import { mustFit } from "./must-fit.ts"
@@ -50,14 +51,17 @@ function checkFunction(checking: CheckContext, name: string): void {
     const type = node.kind === "missing-type" ? errorType : resolveType(checking, node, `${path}.${own.text}`)
     if (!declareUnique(checking, seen, own, path)) variables.set(own.text, { name: own, type })
   }
-  const { result, value } = declaration
+  const { result, value, file } = declaration
   const declared =
     result === undefined || result.kind === "missing-type" ? undefined : resolveType(checking, result, path)
-  const found = infer(checking, value, scopeOf(path, variables))
-  if (declared !== undefined) mustFit(checking, value, declared, path)
+  const code = file === undefined ? undefined : checkCode(checking, declaration, file)
+  const found = file === undefined ? infer(checking, value, scopeOf(path, variables)) : (declared ?? errorType)
+  if (declared !== undefined && file === undefined) mustFit(checking, value, declared, path)
   const isKnown = declared !== undefined || !checking.recursive.has(name)
   const type: Type = declared ?? (isKnown ? bounded(found) : errorType)
-  checking.functions.set(name, { name: declaration.name, declaration, variables, result: type })
+  const calls = callsIn(checking, value, name).keys()
+  const usesCode = file !== undefined || [...calls].some((one) => checking.functions.get(one)?.usesCode === true)
+  checking.functions.set(name, { name: declaration.name, declaration, variables, result: type, code, usesCode })
 }
 
 /** It sees its parameters alone, and calls nothing outside. */

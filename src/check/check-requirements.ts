@@ -16,7 +16,7 @@ const saidAlready: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>(["const
 /** `require condition else "text"` of an agent or a question. `output` is what it judges. */
 export function checkRequirements(
   checking: CheckContext,
-  { body }: Syntax.StepDeclaration,
+  { kind, body }: Syntax.StepDeclaration,
   output: Type,
   scope: Scope,
 ): void {
@@ -24,7 +24,9 @@ export function checkRequirements(
   for (const [index, { value }] of requirements.entries()) {
     if (value.kind !== "requirement") continue
     const path = `${scope.path}.require[${index}]`
-    checkRequirement(checking, value, { ...withoutCalls(scope), path, place: "a requirement", result: output })
+    const judging: Scope = { ...withoutCalls(scope), path, place: "a requirement", result: output }
+    // An answer is judged when it comes, while the run waits.
+    checkRequirement(checking, value, kind === "ask" ? { ...judging, withoutCode: true } : judging)
   }
 }
 

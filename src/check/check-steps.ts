@@ -1,6 +1,6 @@
 import { propertyOf, wordIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { errorType } from "../types/primitives.ts"
+import { errorType, stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -16,13 +16,14 @@ import { checkGuarded } from "./guarded.ts"
 import { inferCondition } from "./infer-operators.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
 
-// What agents and questions have in common: an output, a loop and a condition.
+// What agents, questions and waits have in common: an output, a loop and a condition.
 
 /** The types of all outputs and answers come first: everything may refer to them. */
 export function declareSteps(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind === "agent") enter(checking, declaration, checking.declared.agent, checking.agents)
     else if (declaration.kind === "ask") enter(checking, declaration, checking.declared.ask, checking.asks)
+    else if (declaration.kind === "wait") enter(checking, declaration, checking.declared.wait, checking.waits)
   }
 }
 
@@ -42,9 +43,11 @@ function stepSymbol<Step extends Syntax.StepDeclaration>(
   declaration: Step,
 ): StepSymbolOf<Step> {
   const { kind, name, body, loop, brokenLoop } = declaration
-  const output = typesOf(checking, propertyOf(body, "output"), `${kind}.${name.text}.output`)
+  const written = propertyOf(body, "output")
+  const output = typesOf(checking, written, `${kind}.${name.text}.output`)
   // Whether it is one output or an array of them, a broken loop leaves open.
-  const given: Type = output === undefined || brokenLoop ? errorType : output
+  const known: Type | undefined = written === undefined && isForTime(declaration) ? stringType : output
+  const given: Type = known === undefined || brokenLoop ? errorType : known
   const skipsFailures = kind === "agent" && wordIn(body, "on_failure") === "skip"
   const mayBeSkipped = hasCondition(checking, declaration) || skipsFailures
   const one = mayBeSkipped ? maybe(given) : given
@@ -56,6 +59,12 @@ function stepSymbol<Step extends Syntax.StepDeclaration>(
     variables: new Map(),
     locals: new Map(),
   }
+}
+
+/** A wait that no event ends: its value is the time at which it ended. */
+export function isForTime({ kind, body }: Syntax.StepDeclaration): boolean {
+  const has = (name: string): boolean => propertyOf(body, name) !== undefined
+  return kind === "wait" && !has("event") && (has("seconds") || has("until"))
 }
 
 /** The type of one output or answer; unknown where it could not be read. */
@@ -110,7 +119,8 @@ export function checkStep<Step extends Syntax.StepDeclaration>(
 
 /** Without a loop there is nothing that could be done at a time. */
 function refuseConcurrency(checking: CheckContext, declaration: Syntax.StepDeclaration, path: string): void {
-  if (declaration.loop !== undefined || declaration.brokenLoop) return
+  // A wait has no such property at all.
+  if (declaration.loop !== undefined || declaration.brokenLoop || declaration.kind === "wait") return
   const property = propertyOf(declaration.body, "concurrency")
   if (property === undefined) return
   const message = "Unknown property: concurrency, which only a step with a loop has"

@@ -54,7 +54,7 @@ describe("test files", () => {
       const find = (): typeof program => program
       return compileTests(testOf(body, input), "a.test.wire", find).diagnostics.map(({ hint }) => hint)
     }
-    const seen = "A value begins with `output`, `usage`, `duration_ms`, `input`, `agent`, `ask`, `run`."
+    const seen = "A value begins with `output`, `usage`, `duration_ms`, `input`, `agent`, `ask`, `wait`, `run`."
     assert.deepEqual(hints('expect secrets.key == "x"'), [`Tests do not see \`secrets\`. ${seen}`])
     assert.deepEqual(hints("expect dynamic.d == 2"), [`Tests do not see \`dynamic\`. ${seen}`])
     assert.deepEqual(hints("expect nothing == 2"), [seen])

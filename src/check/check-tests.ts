@@ -136,6 +136,7 @@ function takeIn(checking: CheckContext, tested: Program): void {
   checking.input = tested.input?.type
   for (const [name, symbol] of tested.agents) checking.agents.set(name, symbol)
   for (const [name, symbol] of tested.asks) checking.asks.set(name, symbol)
+  for (const [name, symbol] of tested.waits) checking.waits.set(name, symbol)
   for (const [name, symbol] of tested.functions) checking.functions.set(name, symbol)
 }
 
@@ -221,7 +222,8 @@ class TestCheck {
       local: undefined,
       ...(after === "after" ? runPlace : withoutSecrets(requestPlace)),
       present: nonePresent,
-      roots: after === "after" ? ["input", "agent", "ask", "run"] : place === givenResult ? ["input"] : [],
+      roots: after === "after" ? ["input", "agent", "ask", "wait", "run"] : place === givenResult ? ["input"] : [],
+      withoutCode: true,
     }
   }
 

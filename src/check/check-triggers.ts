@@ -1,5 +1,5 @@
 import { runPlace } from "./allowance.ts"
-import { blockOf } from "./block-of.ts"
+import { blockAs, blockOf } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { isCron, isTimezone, readCron } from "./cron.ts"
@@ -9,7 +9,7 @@ import { expressionOf, readProperties } from "./properties.ts"
 import { checkHeaderName } from "./rules/invalid-header.ts"
 import { at, requestScope, runScope, type Scope } from "./scope.ts"
 import { eachChain } from "../syntax/each-chain.ts"
-import { expressionIn, propertyOf, wordOrString, isCutOff } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf, wordOrString, isCutOff } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { anyType, booleanType, stringType } from "../types/primitives.ts"
 import { isAssignable, maybe, mayBeLeftOut } from "../types/relations.ts"
@@ -25,6 +25,26 @@ const dueType: RecordType = {
     { name: "at", type: stringType, doc: "The time: RFC 3339, with the offset of the timezone." },
     { name: "date", type: stringType, doc: "The day in the timezone: `YYYY-MM-DD`." },
   ],
+}
+
+/** What `previous` holds. Its output is typed as far as the `output` block is. */
+function previousType(checking: CheckContext): RecordType {
+  const { output, blocks } = checking
+  return {
+    kind: "record",
+    fields: [
+      {
+        name: "output",
+        type: maybe(blocks.output.length === 0 ? anyType : (output ?? anyType)),
+        doc: "The output of this schedule's last run that completed; null where there is none, or one over 64 KiB.",
+      },
+      {
+        name: "due_at",
+        type: maybe(stringType),
+        doc: "The `due.at` of this schedule's last run that completed; null where there is none.",
+      },
+    ],
+  }
 }
 
 export function checkTriggers(checking: CheckContext): void {
@@ -47,7 +67,10 @@ function checkSchedule(checking: CheckContext, declaration: Syntax.TriggerDeclar
     const hint = "Write a name of the IANA database, such as `Europe/Berlin`; without one it is UTC."
     checking.report("type-mismatch", `${path}.timezone`, timezone.node, `Unknown timezone: ${timezone.text}`, hint)
   }
-  const variables = new Map([["due", builtIn("due", declaration, dueType)]])
+  const variables = new Map([
+    ["due", builtIn("due", declaration, dueType)],
+    ["previous", builtIn("previous", declaration, previousType(checking))],
+  ])
   checkInput(checking, declaration, properties, triggerScope(path, "a schedule", variables))
   enter(checking, declaration, variables, [], [])
 }
@@ -92,7 +115,8 @@ function checkWebhook(checking: CheckContext, declaration: Syntax.TriggerDeclara
   ])
   const scope = triggerScope(path, "a webhook", variables)
   expectProperty(checking, properties.get("when"), booleanType, path, at({ ...scope, place: "a condition" }, "when"))
-  checkInput(checking, declaration, properties, scope)
+  if (properties.has("event")) checkEvent(checking, properties, scope)
+  else checkInput(checking, declaration, properties, scope)
   enter(checking, declaration, variables, unique(headers), unique(queries))
 }
 
@@ -164,6 +188,35 @@ function checkSecret(checking: CheckContext, property: Syntax.Property | undefin
   }
 }
 
+/** `event { name: "paid", key: body.order, data { … } }`: the delivery starts no run. */
+function checkEvent(checking: CheckContext, properties: ReadonlyMap<string, Syntax.Property>, scope: Scope): void {
+  const { path } = scope
+  const property = properties.get("event")
+  if (property === undefined) return
+  for (const other of ["input", "reply_within_seconds"]) {
+    const conflicting = properties.get(other)
+    if (conflicting === undefined) continue
+    const message = `\`${other}\` belongs to a webhook that starts runs, and this one has \`event\``
+    checking.report("conflicting-properties", `${path}.${other}`, conflicting.name, message, "Remove one of the two.")
+  }
+  const inner = at(scope, "event")
+  const block = blockAs(checking, property, inner.path, "properties")?.block
+  if (block === undefined) return
+  const written = readProperties(checking, "webhook-event", block, inner.path, property.name)
+  expectProperty(checking, written.get("key"), stringType, inner.path, at(inner, "key"))
+  const data = blockOf(checking, written.get("data"), `${inner.path}.data`)
+  if (data !== undefined) {
+    const given: Syntax.Expression = { kind: "object", body: data, start: data.start, end: data.end }
+    infer(checking, given, at(inner, "data"))
+  }
+}
+
+/** The block of a webhook that sends events. */
+export function eventBlock({ body }: Syntax.TriggerDeclaration): Syntax.Block<Syntax.Property> | undefined {
+  const value = propertyOf(body, "event")?.value
+  return value?.kind === "properties" ? value.block : undefined
+}
+
 /** `input { … }` must be what the workflow's own `input` block says. */
 function checkInput(
   checking: CheckContext,
@@ -194,7 +247,15 @@ function checkInput(
 const noFields: RecordType = { kind: "record", fields: [] }
 
 function triggerScope(path: string, place: string, variables: ReadonlyMap<string, LoopVariable>): Scope {
-  return { ...runScope(path, place), ...runPlace, node: undefined, variables, isClosed: true, isComputed: true }
+  return {
+    ...runScope(path, place),
+    ...runPlace,
+    node: undefined,
+    variables,
+    isClosed: true,
+    isComputed: true,
+    withoutCode: true,
+  }
 }
 
 function builtIn(text: string, { name }: Syntax.TriggerDeclaration, type: Type): LoopVariable {
@@ -225,11 +286,14 @@ function namesUnder(declaration: Syntax.TriggerDeclaration, root: "header" | "qu
   return found
 }
 
-/** The values of `when` and of the fields of `input`. */
-export function expressionsOf({ body }: Syntax.TriggerDeclaration): Syntax.Expression[] {
+/** The values of `when`, of the fields of `input`, and of what an event is made from. */
+export function expressionsOf(declaration: Syntax.TriggerDeclaration): Syntax.Expression[] {
+  const { body } = declaration
   const when = expressionIn(body, "when")
-  const input = propertyOf(body, "input")?.value
-  const fields = input?.kind === "values" ? input.block.items.map(({ value }) => value) : []
+  const event = eventBlock(declaration)
+  const key = expressionIn(event, "key")
+  const fields = [...valuesOf(body, "input"), ...valuesOf(event, "data")].map(({ value }) => value)
+  if (key !== undefined) fields.unshift(key)
   return when === undefined ? fields : [when, ...fields]
 }
 

@@ -3,6 +3,7 @@ import { isError, type Diagnostic } from "../source/diagnostic.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents } from "./check-agents.ts"
 import { checkAsks } from "./check-asks.ts"
+import { checkWaits } from "./check-waits.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
 import { checkDefaults } from "./check-defaults.ts"
@@ -57,6 +58,7 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   inferDynamics(checking)
   checkAgents(checking)
   checkAsks(checking)
+  checkWaits(checking)
   checkOutput(checking)
   checkDefaults(checking)
   checkInputRequirements(checking)
@@ -122,7 +124,9 @@ export function programOf(checking: CheckContext): Program {
     functions: checking.functions,
     dynamics: checking.dynamics,
     agents: checking.agents,
+    privateBeginnings: new Set(),
     asks: checking.asks,
+    waits: checking.waits,
     limits: checking.blocks.limits[0],
     chat: checking.chat,
     triggers: checking.triggers,

@@ -26,7 +26,8 @@ export function declare(checking: CheckContext): void {
       case "mcp":
       case "api":
       case "agent":
-      case "ask": {
+      case "ask":
+      case "wait": {
         const same: Map<string, Syntax.Declaration> = checking.declared[declaration.kind]
         enter(checking, same, declaration.kind, declaration.name, declaration)
         break
@@ -125,7 +126,15 @@ function enterImport(
   enter(checking, checking.imports(kind), kind, node.name, symbol)
 }
 
-const ownWork: ReadonlySet<Syntax.Declaration["kind"]> = new Set(["agent", "ask", "dynamic", "output", "test", "tests"])
+const ownWork: ReadonlySet<Syntax.Declaration["kind"]> = new Set([
+  "agent",
+  "ask",
+  "wait",
+  "dynamic",
+  "output",
+  "test",
+  "tests",
+])
 
 /** Whether a file has neither steps nor an output (nor tests): it declares for other files. */
 export function isLibrary({ declarations }: Syntax.Tree): boolean {

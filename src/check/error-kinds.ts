@@ -12,6 +12,7 @@ export const errorKinds = [
   "evaluation_error",
   "limit_exceeded",
   "rate_limited",
+  "budget_exceeded",
   "overloaded",
   "timeout",
 ] as const

@@ -25,7 +25,7 @@ export interface FunctionRow {
   /** The type of the result, of arguments that fit: plain types, no unions, no `ref`. */
   readonly gives: (given: Given) => Type
   /** Its result tells no more of its arguments than this (src/trust/function-labels.ts). Without it, the result may tell all of them. */
-  readonly moves?: "length" | "some" | "first" | "last" | "lists" | "append" | "pair"
+  readonly moves?: "length" | "some" | "first" | "last" | "lists" | "append" | "either" | "pair"
 }
 
 export interface Given {
@@ -380,7 +380,7 @@ const functionTable = {
       return { kind: "map", value: value ?? anyType }
     }),
   ),
-  merge: row("merge(a, b, …)", [record, record], generic(merged, "all")),
+  merge: row("merge(a, b, …)", [record, record], generic(merged, "all"), "either"),
   add_days: row("add_days(date, n)", [date, integer], aText),
   days_between: row("days_between(a, b)", [date, date], anInteger),
   weekday: row("weekday(date)", [date], always(weekdayType)),

@@ -86,11 +86,15 @@ function isCalledUnknown(checking: CheckContext, { name }: Syntax.FunctionNode):
 function inferOwn(
   checking: CheckContext,
   node: Syntax.FunctionNode,
-  { name, variables, declaration, result }: FunctionSymbol,
+  { name, variables, declaration, result, usesCode }: FunctionSymbol,
   scope: Scope,
   infer: Infer,
 ): Type {
   checking.refer(`function.${name.text}`, node.name)
+  if (usesCode && (scope.values !== "run" || scope.withoutCode === true)) {
+    const message = `\`${name.text}\` is computed by code, which is not allowed in ${scope.place}`
+    checking.report("misplaced-expression", scope.path, node, message, "Code runs in the steps of a run alone.")
+  }
   for (const item of node.items) inferItem(checking, item, scope, infer)
   const { parameters } = declaration
   if (node.items.some(({ kind }) => kind === "missing-expression")) return result

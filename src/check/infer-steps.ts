@@ -325,6 +325,8 @@ class Steps {
       this.#report("not-iterable", step, message, hint)
       return errorType
     }
+    // `text[0:3]`: the parser says how a part of a text is taken.
+    if (step.kind === "index" && this.#checking.skipped.hasError(step)) return errorType
     this.#report("not-iterable", step, `\`${this.#before(step)}\` is not an array (found ${showType(type)})`)
     return errorType
   }

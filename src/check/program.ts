@@ -1,4 +1,5 @@
 import type { FileSpace } from "./file-space.ts"
+import type { CheckedCode, CodeFiles } from "../source/code-files.ts"
 import type { Span } from "../source/span.ts"
 import type { WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -32,7 +33,10 @@ export interface Program {
   readonly functions: ReadonlyMap<string, FunctionSymbol>
   readonly dynamics: ReadonlyMap<string, DynamicSymbol>
   readonly agents: ReadonlyMap<string, AgentSymbol>
+  /** Agents whose prompt begins with private values that stay the same from item to item. Whoever follows labels adds them. */
+  readonly privateBeginnings: Set<string>
   readonly asks: ReadonlyMap<string, AskSymbol>
+  readonly waits: ReadonlyMap<string, WaitSymbol>
   readonly limits: Syntax.LimitsDeclaration | undefined
   /** Undefined without a `chat` block, and where it does not say what it must. */
   readonly chat: ChatFields | undefined
@@ -59,7 +63,7 @@ export interface Program {
   readonly failures: ReadonlyMap<Syntax.FunctionNode, FailureSymbol>
   /** The variables of every list from a list. */
   readonly lists: ReadonlyMap<Syntax.ListNode, ReadonlyMap<string, LoopVariable>>
-  /** Which nodes (`agent.x`, `ask.y`, `dynamic.z`, `output`) refer to which. */
+  /** Which nodes (`agent.x`, `ask.y`, `wait.z`, `dynamic.d`, `output`) refer to which. */
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
   /** The agent-local dynamic values of an agent (by its name) that another of its values refers to. */
   readonly localDependencies: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
@@ -73,7 +77,14 @@ export type FoundFile =
   | { readonly kind: "unknown"; readonly near: string | undefined; readonly rootRule?: string }
   /** It leads back to the file that names it: the paths on the way, that file at both ends. */
   | { readonly kind: "cycle"; readonly way: readonly string[] }
-  | { readonly kind: "invalid"; readonly file: string; readonly errors: number; readonly first: string }
+  | {
+      readonly kind: "invalid"
+      readonly file: string
+      readonly errors: number
+      readonly first: string
+      /** It has code, which is not allowed. */
+      readonly refused: boolean
+    }
 
 /** The other files, as the file that is checked sees them. */
 export interface FileLookup {
@@ -81,6 +92,8 @@ export interface FileLookup {
   readonly file: string
   readonly space: FileSpace
   find(written: string): FoundFile
+  /** The code file that a path leads to from a file. */
+  code(from: string, written: string): FoundCode
   /** The version of a file, with all that it needs. Empty where no plan is run, as in a page. */
   version(file: string): string
 }
@@ -132,7 +145,24 @@ export interface FunctionSymbol {
   readonly variables: ReadonlyMap<string, LoopVariable>
   /** What it gives: declared, or that of its body. */
   readonly result: Type
+  /** The code file that computes it, where one does and could be read. */
+  readonly code: FunctionCode | undefined
+  /** Code computes it, or a function that it calls. */
+  readonly usesCode: boolean
 }
+
+/** A function of a code file: the export of this name, else the default. */
+export interface FunctionCode {
+  readonly files: CodeFiles
+  readonly name: string
+}
+
+/** What the path of a code file leads to. */
+export type FoundCode =
+  | { readonly kind: "found"; readonly files: CodeFiles; readonly checked: CheckedCode | undefined }
+  | { readonly kind: "unknown"; readonly near: string | undefined }
+  /** Code is not allowed: nothing is read. */
+  | { readonly kind: "refused" }
 
 export interface BlockSymbol {
   readonly declaration: Syntax.InputDeclaration | Syntax.SecretsDeclaration
@@ -180,14 +210,14 @@ export interface FailureSymbol {
   readonly depth: number
 }
 
-export type StepSymbol = AgentSymbol | AskSymbol
+export type StepSymbol = AgentSymbol | AskSymbol | WaitSymbol
 
-/** The symbol of an agent or of a question. */
+/** The symbol of an agent, of a question or of a wait. */
 export interface StepSymbolOf<Step> {
   readonly declaration: Step
-  /** What one step yields: a model's output, or a person's answer. */
+  /** What one step yields: a model's output, a person's answer, or the data of an event. A wait for a time has no fields. */
   readonly output: RecordType
-  /** What `agent.x` or `ask.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
+  /** What `agent.x`, `ask.x` or `wait.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
   readonly type: Type
   /** It has a condition, or goes on after a failure. */
   readonly mayBeSkipped: boolean
@@ -198,11 +228,12 @@ export interface StepSymbolOf<Step> {
 
 export type AgentSymbol = StepSymbolOf<Syntax.AgentDeclaration>
 export type AskSymbol = StepSymbolOf<Syntax.AskDeclaration>
+export type WaitSymbol = StepSymbolOf<Syntax.WaitDeclaration>
 
 /** A schedule or a webhook. */
 export interface TriggerSymbol {
   readonly declaration: Syntax.TriggerDeclaration
-  /** What its expressions see: `due`, or `body`, `header` and `query`. */
+  /** What its expressions see: `due` and `previous`, or `body`, `header` and `query`. */
   readonly variables: ReadonlyMap<string, LoopVariable>
   /** The names of the headers and of the fields of the query that they name, as written. */
   readonly headers: readonly string[]
@@ -227,7 +258,7 @@ export interface OutputSymbol {
 
 export type ResolvedRoot =
   | { readonly kind: "input" | "secrets" | "run" | "result" | "round" }
-  | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
+  | { readonly kind: "agent" | "ask" | "wait" | "dynamic" | "local" | "variable" | "item"; readonly name: string }
   /** Where a model is chosen: one of those that it may be. */
   | { readonly kind: "model"; readonly name: string }
   /** `chat.history`: the field of the input that holds it. */

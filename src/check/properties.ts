@@ -163,7 +163,7 @@ function obsolete(
 ): void {
   const old = property.name.text
   // `driver` belongs to the provider's head, which tells it with the rest.
-  if (means === "from") return
+  if (means === "from" || hasNoValue(checking, property)) return
   const entries = property.value.kind === "uses" ? property.value.entries : []
   const names = entries.map(({ reference }) => `tool.${checking.quote(reference)}`)
   const written = entries.length > 0 && entries.every(isBareUse) ? ` [${names.join(", ")}]` : ""
@@ -176,6 +176,19 @@ function obsolete(
 /** A name without its `tool.`. */
 export function isBareUse({ reference: { base, steps } }: Syntax.UseEntry): boolean {
   return base.kind === "name" && steps.length === 0
+}
+
+/** Whether the parser could read nothing of the value, and has said so: that is told first. */
+function hasNoValue(checking: CheckContext, property: Syntax.Property): boolean {
+  const { value } = property
+  if (value.kind === "uses" ? value.entries.length > 0 : !isUnreadable(value)) return false
+  return checking.skipped.hasError(property)
+}
+
+/** `10s` is a number with a mistake. */
+function isUnreadable(value: Syntax.PropertyValue): boolean {
+  if (value.kind !== "expression") return value.kind === "missing"
+  return value.expression.kind === "missing-expression" || value.expression.kind === "number"
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */
@@ -194,6 +207,7 @@ function unknown(
     return undefined
   }
   if (other?.beside !== undefined && propertyOf(block, other.beside) !== undefined) return undefined
+  if (hasNoValue(checking, property)) return undefined
   const known = [...rowsOf(place).keys()].map((one) => ({ name: one }))
   const near = other?.like ?? checking.suggest(name, namesOf(known))
   useReferences(checking, property)

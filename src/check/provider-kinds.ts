@@ -6,6 +6,8 @@ export interface ModelApiFacts {
   readonly ignores: readonly string[]
   /** Options of an asset that is a document that it has. */
   readonly documentOptions: readonly DocumentOption[]
+  /** Keys of its body, besides those of all APIs, that the service sets itself: where a workflow says it instead. */
+  readonly reserved?: Readonly<Record<string, string>>
 }
 
 export const documentOptions = ["context", "citations"] as const
@@ -14,20 +16,37 @@ export type DocumentOption = (typeof documentOptions)[number]
 /** The APIs by which models are called. */
 export type ApiName = "responses" | "chat" | "anthropic" | "google"
 
+const said = "Write `instruction`, or `messages`."
+
 export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   responses: {
     label: "OpenAI's `/responses` API",
     ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions: [],
+    reserved: { input: said },
   },
-  chat: { label: "OpenAI's chat completions API", ignores: [], documentOptions: [] },
+  chat: {
+    label: "OpenAI's chat completions API",
+    ignores: [],
+    documentOptions: [],
+    reserved: { messages: said, response_format: "Write `response_format` of the agent." },
+  },
   anthropic: {
     label: "Anthropic's API",
     ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions,
+    reserved: { messages: said },
   },
-  google: { label: "Google's API", ignores: ["verbosity", "repeat_penalty"], documentOptions: [] },
+  google: {
+    label: "Google's API",
+    ignores: ["verbosity", "repeat_penalty"],
+    documentOptions: [],
+    reserved: { contents: said },
+  },
 }
+
+/** Those by which calls can be made in batches. */
+export const batchApis: readonly ApiName[] = ["responses", "chat", "anthropic"]
 
 /** The facts about the requests of an API. Kept apart from the others: browsers load only those. */
 export interface ApiRequestFacts {

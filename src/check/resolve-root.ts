@@ -52,6 +52,8 @@ export function inferRoot(
       return stepRoot(checking, chain, base, "agent", checking.agents, scope)
     case "ask":
       return stepRoot(checking, chain, base, "ask", checking.asks, scope)
+    case "wait":
+      return stepRoot(checking, chain, base, "wait", checking.waits, scope)
     case "dynamic":
       if (scope.roots !== undefined) return unknownRoot(checking, chain, base, scope)
       return dynamicRoot(checking, chain, base, scope)
@@ -152,12 +154,12 @@ function chatRoot(
   return { type: messagesType, steps: 1 }
 }
 
-/** `agent.x`, `ask.x` */
+/** `agent.x`, `ask.x`, `wait.x` */
 function stepRoot(
   checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
-  kind: "agent" | "ask",
+  kind: "agent" | "ask" | "wait",
   steps: ReadonlyMap<string, StepSymbol>,
   scope: Scope,
 ): InferredRoot | undefined {
@@ -246,7 +248,7 @@ function mayRefer(
   return false
 }
 
-/** The name after `agent.`, `ask.` or `dynamic.`. */
+/** The name after `agent.`, `ask.`, `wait.` or `dynamic.`. */
 function secondSegment(
   checking: CheckContext,
   chain: Syntax.Chain,
@@ -286,6 +288,7 @@ function rootHint(checking: CheckContext, chain: Syntax.Chain, root: string): Hi
     input: checking.input && fieldNamed(checking.input, written)?.type,
     agent: checking.agents.get(written)?.type,
     ask: checking.asks.get(written)?.type,
+    wait: checking.waits.get(written)?.type,
   }
   const type = of[root]
   const whole = `${root}.${written}`
@@ -334,6 +337,7 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,
     ["agent", checking.agents.has(text)] as const,
     ["ask", checking.asks.has(text)] as const,
+    ["wait", checking.waits.has(text)] as const,
     ["dynamic", checking.dynamicFields.has(text) || scope.agent?.localFields.has(text) === true] as const,
   ].find(([, known]) => known)?.[0]
   if (root !== undefined) return report(rootHint(checking, chain, root))

@@ -187,7 +187,7 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
     case "map-type":
       return { kind: "map", value: resolveType(checking, node.type, path) }
     case "marked":
-      if (path.startsWith("secrets.")) refuseMark(checking, node, path)
+      refuseMark(checking, node, path)
       return resolveType(checking, node.type, path)
     case "union-type":
       if (refuseNames(checking, node, path)) return errorType
@@ -199,9 +199,14 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
   }
 }
 
-/** A secret goes only where the language lets secrets go, so that it has no label. */
+/** A secret goes only where the language lets secrets go, and a value in a function has the labels of the arguments: a word there would say nothing. */
 function refuseMark(checking: CheckContext, { mark, start, type }: Syntax.MarkedType, path: string): void {
-  const message = `A secret is not \`${mark}\`: no expression may read it`
+  const message = path.startsWith("secrets.")
+    ? `A secret is not \`${mark}\`: no expression may read it`
+    : path.startsWith("function.")
+      ? `Values in a function keep the labels of its arguments, so that \`${mark}\` says nothing here`
+      : undefined
+  if (message === undefined) return
   checking.report("type-mismatch", path, { start, end: type.start }, message, `Remove \`${mark}\`.`)
 }
 
@@ -261,7 +266,8 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
   if (root?.text !== "schema") {
     const isValue =
       root !== undefined &&
-      (["input", "agent", "ask", "dynamic", "secrets"].includes(root.text) || isLoopVariable(checking, root.text, path))
+      (["input", "agent", "ask", "wait", "dynamic", "secrets"].includes(root.text) ||
+        isLoopVariable(checking, root.text, path))
     const hint = isValue
       ? valueHint
       : root !== undefined && checking.schemas.has(root.text)

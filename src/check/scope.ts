@@ -25,6 +25,8 @@ export interface Scope extends Allowance {
   readonly roots?: readonly string[]
   /** On the left of `??`: what a chain of it lacks is null. */
   readonly isDefaulted?: boolean
+  /** It is evaluated outside of a run, where there is no code. */
+  readonly withoutCode?: true
   /** Its variables are all that it may refer to. */
   readonly isClosed?: true
   /** In a requirement, or after a round of a repetition: the type of the output or the answer that is judged. */

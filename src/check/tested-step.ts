@@ -5,7 +5,8 @@ import { repeatOf } from "./repeat-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { ForeignTypes } from "./foreign-types.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
-import type { Program } from "./program.ts"
+import { isForTime } from "./check-steps.ts"
+import type { Program, StepSymbol } from "./program.ts"
 
 /** A step of the tested workflow, as a test names it after `given`, `ran` and their like. */
 export interface TestedStep {
@@ -24,7 +25,7 @@ export interface TestedStep {
   readonly index: number | undefined
 }
 
-export const stepKinds = ["agent", "ask", "tool", "resource", "prompt"] as const
+export const stepKinds = ["agent", "ask", "wait", "tool", "resource", "prompt"] as const
 export type StepKind = (typeof stepKinds)[number]
 
 /** `run.started_at`, which a test may give as well. */
@@ -39,7 +40,7 @@ export function hasFailure(value: Syntax.Expression): value is Syntax.Expression
 
 /** Whether a list that a test gives to a step is one result for each call. */
 export function isGivenEach({ kind, path, looped }: TestedStep): boolean {
-  if (kind === "agent" || kind === "ask") return looped || path !== ""
+  if (kind === "agent" || kind === "ask" || kind === "wait") return looped || path !== ""
   return kind === "workflow" || kind === "tool"
 }
 
@@ -58,7 +59,7 @@ export function testedStep(
   const kind = stepKinds.find((each) => each === written)
   if (kind === undefined || first?.kind !== "field") {
     const hint =
-      "A step is `agent.name`, `ask.name`, `tool.name`, `resource.name` or `prompt.name`; of a called file `workflow.name`, or `workflow.name.agent.name`."
+      "A step is `agent.name`, `ask.name`, `wait.name`, `tool.name`, `resource.name` or `prompt.name`; of a called file `workflow.name`, or `workflow.name.agent.name`."
     checking.report("unknown-reference", path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
     return undefined
   }
@@ -164,11 +165,13 @@ function lookUp(
   kind: StepKind,
   name: string,
 ): Pick<TestedStep, "type" | "looped" | "mayBeSkipped" | "input"> | undefined {
-  if (kind === "agent" || kind === "ask") {
-    const agent = kind === "agent" ? tested.agents.get(name) : tested.asks.get(name)
+  if (kind === "agent" || kind === "ask" || kind === "wait") {
+    const table = { agent: tested.agents, ask: tested.asks, wait: tested.waits }[kind]
+    const agent: StepSymbol | undefined = table.get(name)
     if (agent === undefined) return undefined
     const looped = agent.declaration.loop !== undefined || repeatOf(agent.declaration) !== undefined
-    return { type: agent.output, looped, mayBeSkipped: agent.mayBeSkipped, input: undefined }
+    const type = isForTime(agent.declaration) ? stringType : agent.output
+    return { type, looped, mayBeSkipped: agent.mayBeSkipped, input: undefined }
   }
   const once = { looped: false, mayBeSkipped: false, input: undefined }
   if (kind === "tool") {
@@ -184,6 +187,7 @@ export function stepNames(tested: Program, kind: StepKind): Iterable<string> {
   const tables = {
     agent: tested.agents,
     ask: tested.asks,
+    wait: tested.waits,
     tool: tested.tools,
     resource: tested.resources,
     prompt: tested.prompts,

@@ -84,6 +84,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/reach.ts")).reachCommand,
   },
   {
+    name: "diff",
+    summary: "say what a change of a workflow means",
+    load: async () => (await import("./commands/diff.ts")).diffCommand,
+  },
+  {
     name: "schedule",
     summary: "print the next times of a workflow's schedules",
     load: async () => (await import("./commands/schedule.ts")).scheduleCommand,
@@ -104,6 +109,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/runs.ts")).runsCommand,
   },
   {
+    name: "budgets",
+    summary: "show the budgets of a service, and what is used of them",
+    load: async () => (await import("./commands/budgets.ts")).budgetsCommand,
+  },
+  {
     name: "questions",
     summary: "list what the runs of a service ask people",
     load: async () => (await import("./commands/questions.ts")).questionsCommand,
@@ -112,6 +122,11 @@ const commands: readonly CommandRow[] = [
     name: "answer",
     summary: "answer a question of a run",
     load: async () => (await import("./commands/questions.ts")).answerCommand,
+  },
+  {
+    name: "events",
+    summary: "send an event to runs that wait for it",
+    load: async () => (await import("./commands/events.ts")).eventsCommand,
   },
   {
     name: "audit",

@@ -1,3 +1,4 @@
+import type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "../api/sent-events.ts"
 import type { InvalidateAnswer } from "../api/cache.ts"
 import type {
   ExecuteBody,
@@ -8,6 +9,7 @@ import type {
   WaitingAnswer,
 } from "../api/execute.ts"
 import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+import type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
@@ -16,6 +18,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind, Question } from "../log/events.ts"
 import type { AgentPartial } from "../log/partials/agent-partials.ts"
 import { objectIn, queryOf, segment, ServiceCalls, type CallOptions, type ServiceOptions } from "./service-calls.ts"
+import { WireworksError } from "./errors.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream, untilAnswered } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
@@ -29,7 +32,9 @@ export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../log/events.ts"
 export type { AgentPartial } from "../log/partials/agent-partials.ts"
 export type { ExecuteBody, ExecuteOptions, StartedAnswer } from "../api/execute.ts"
+export type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "../api/sent-events.ts"
 export type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
@@ -124,7 +129,17 @@ export interface InboxRequest {
 }
 
 export interface RunsRequest {
-  readonly workflow?: string
+  /** Words, each of which must occur in the run's id, its workflow, or what the list shows of input, output or error. */
+  readonly q?: string
+  readonly workflow?: string | readonly string[]
+  readonly version?: string
+  readonly started_by?: "request" | "schedule" | "webhook" | "rerun" | "lab"
+  readonly min_cost?: number
+  readonly min_seconds?: number
+  /** Only runs that were made before this time. */
+  readonly until?: string | Date
+  /** Only for operators. */
+  readonly caller?: string
   /** `open` is queued, running or cancelling; `ended` is completed, failed or cancelled. */
   readonly status?: RunAnswer["status"] | "open" | "ended"
   /** Only runs that were made at this time or later. RFC 3339, or a `Date`. */
@@ -178,7 +193,7 @@ export class WireworksClient {
 
   /**
    * Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails, and with `RunWaiting` when it begins to
-   * wait for people. On Node `{ file: "x.wire" }` without a source reads the file, and those that it uses.
+   * wait for people. Aborting its signal cancels the run, unless `idempotencyKey` says that others may ask for it. On Node `{ file: "x.wire" }` without a source reads the file, and those that it uses.
    */
   async execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
     return this.#execute<Output>("/execute", withFiles(body), options)
@@ -189,7 +204,29 @@ export class WireworksClient {
     const headers = keyHeader(options.idempotencyKey ?? randomKey())
     const { signal } = options
     const ports = { maxReconnects: this.#maxReconnects, ...(signal !== undefined && { signal }) }
-    return untilAnswered(() => this.#executed<Output>(path, body, options, headers), ports)
+    let isSent = false
+    const call = (): Promise<Executed<Output>> => {
+      isSent ||= signal?.aborted !== true
+      return this.#executed<Output>(path, body, options, headers)
+    }
+    try {
+      return await untilAnswered(call, ports)
+    } catch (error) {
+      const isLeft = isSent && signal?.aborted === true && options.idempotencyKey === undefined
+      if (isLeft && !(error instanceof WireworksError || error instanceof RunWaiting))
+        void this.#cancelStarted(path, body, headers)
+      throw error
+    }
+  }
+
+  /** Nobody else can ask for the run of a key that was made here. The service says by its key which one it is. */
+  async #cancelStarted(path: string, body: object, headers: Record<string, string>): Promise<void> {
+    try {
+      const response = await this.#service.call("POST", path, body, {}, { ...headers, prefer: "respond-async" })
+      await this.cancel((await objectIn<StartedAnswer>(response)).run_id)
+    } catch {
+      // It has ended, or the service is gone: nobody waits for it.
+    }
   }
 
   async #executed<Output>(
@@ -201,10 +238,10 @@ export class WireworksClient {
     const response = await this.#service.call("POST", path, body, options, headers)
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
-      const { questions, next } = await objectIn<WaitingAnswer>(response)
+      const { questions, next, waits } = await objectIn<WaitingAnswer>(response)
       const known = next === undefined && Array.isArray(questions)
       const all = known ? questions : (await this.questions(run_id, options)).filter(isOpen)
-      throw new RunWaiting(askingRun(this, run_id, all), all)
+      throw new RunWaiting(askingRun(this, run_id, all), all, waits)
     }
     return { run_id, output: await objectIn<Output>(response) }
   }
@@ -298,6 +335,16 @@ export class WireworksClient {
     return this.#service.json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
   }
 
+  /** The caller's budgets; an operator's client gets all. */
+  async budgets(options: CallOptions = {}): Promise<BudgetsAnswer["budgets"]> {
+    return (await this.#service.json<BudgetsAnswer>("GET", "/budgets", undefined, options)).budgets
+  }
+
+  /** What runs have used, by day unless the query says otherwise. */
+  spending(query: SpendingRequest = {}, options: CallOptions = {}): Promise<SpendingAnswer> {
+    return this.#service.json<SpendingAnswer>("GET", `/spending${queryOf(query)}`, undefined, options)
+  }
+
   /** Returns the request of a run: source, input and options, without secrets. */
   runRequest(run_id: string, options: CallOptions = {}): Promise<RunRequestAnswer> {
     return this.#service.json<RunRequestAnswer>("GET", `${runPath(run_id)}/request`, undefined, options)
@@ -337,6 +384,33 @@ export class WireworksClient {
   async delete(run_id: string, options: CallOptions = {}): Promise<void> {
     const response = await this.#service.call("DELETE", runPath(run_id), undefined, options, {})
     await response.body?.cancel()
+  }
+
+  /** Sends an event to the caller's runs that wait for it. Name an `id`: with it an event can be sent again without a second effect. */
+  async sendEvent(event: SendEventBody, options: CallOptions = {}): Promise<SentEventAnswer> {
+    return this.#service.json<SentEventAnswer>("POST", "/events", event, options)
+  }
+
+  /** A page of the caller's events that are kept for later waits. */
+  keptEvents(
+    query: { readonly limit?: number; readonly after?: string } = {},
+    options: CallOptions = {},
+  ): Promise<KeptEvents> {
+    return this.#service.json<KeptEvents>("GET", `/events${queryOf(query)}`, undefined, options)
+  }
+
+  /** Drops an event that is kept. */
+  async dropEvent(id: string, options: CallOptions = {}): Promise<void> {
+    const response = await this.#service.call("DELETE", `/events/${segment(id)}`, undefined, options, {})
+    await response.body?.cancel()
+  }
+
+  /** A page of what the caller's runs wait for: events and times. */
+  waits(
+    query: { readonly event?: string; readonly key?: string; readonly limit?: number; readonly after?: string } = {},
+    options: CallOptions = {},
+  ): Promise<ListedWaits> {
+    return this.#service.json<ListedWaits>("GET", `/waits${queryOf(query)}`, undefined, options)
   }
 
   async cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {

@@ -38,7 +38,7 @@ export function filesOnDisk(file: string): FileBody {
   const modules = new Map<string, string>()
   const open = [{ path: main, text: source }]
   for (const { path, text } of open) {
-    for (const [, named = ""] of text.matchAll(/\bfrom\s+"(\.\.?\/[^"\n]*\.wire)"/g)) {
+    for (const [, named = ""] of text.matchAll(isCode(path) ? namedByCode : namedByWire)) {
       const other = disk.path.resolve(disk.path.dirname(path), named)
       const name = nameIn(disk, root, other)
       if (other === main || modules.has(name) || modules.size === most.files) continue
@@ -50,6 +50,13 @@ export function filesOnDisk(file: string): FileBody {
   }
   const body = { workflow_source: source, file: nameIn(disk, root, main) }
   return modules.size === 0 ? body : { ...body, modules: Object.fromEntries(modules) }
+}
+
+const namedByWire = /\bfrom\s+"(\.\.?\/[^"\n]*\.(?:wire|js|ts))"/g
+const namedByCode = /\b(?:from|import)\s*["'](\.\.?\/[^"'\n]*\.(?:js|ts))["']/g
+
+function isCode(path: string): boolean {
+  return !path.endsWith(".wire")
 }
 
 function diskOf(): Disk | undefined {

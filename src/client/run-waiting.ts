@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { Question } from "../log/events.ts"
+import type { Question, WaitingFor } from "../log/events.ts"
 import type { CallOptions } from "./service-calls.ts"
 import type { AnswerBody } from "../api/questions.ts"
 
@@ -25,13 +25,20 @@ export class RunWaiting extends Error {
   /** The questions that the run waits for. */
   readonly questions: readonly Question[]
 
-  constructor(run: AskingRun, questions: readonly Question[]) {
-    super(
-      `The run ${run.run_id} waits for the answers to ${questions.length} question${questions.length === 1 ? "" : "s"}`,
-    )
+  /** The times and events that the run waits for. */
+  readonly waits: WaitingFor["waits"]
+
+  constructor(run: AskingRun, questions: readonly Question[], waits: WaitingFor["waits"] = []) {
+    const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+    const what =
+      questions.length > 0 || waits.length === 0
+        ? `the answers to ${counted(questions.length, "question")}`
+        : counted(waits.length, waits.every(({ event }) => event === undefined) ? "time" : "event")
+    super(`The run ${run.run_id} waits for ${what}`)
     this.name = "RunWaiting"
     this.run = run
     this.questions = questions
+    this.waits = waits
   }
 
   get run_id(): string {

@@ -104,12 +104,17 @@ function unreachable(base: string, error: TypeError): TypeError {
   return new TypeError(`The service at ${base} cannot be reached: ${reason}`, { cause: error })
 }
 
+type QueryValue = string | number | Date
+
 /** `?key=value…`, or nothing. */
 export function queryOf(query: object): string {
-  const given = Object.entries(query) as [string, string | number | Date | undefined][]
-  const parts = given.flatMap(([key, value]) => {
-    if (value === undefined) return []
-    return [`${key}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`]
+  const given = Object.entries(query) as [string, QueryValue | readonly QueryValue[] | undefined][]
+  const parts = given.flatMap(([key, values]) => {
+    const each = Array.isArray(values) ? (values as readonly QueryValue[]) : [values as QueryValue | undefined]
+    return each.flatMap((value) => {
+      if (value === undefined) return []
+      return [`${key}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`]
+    })
   })
   return parts.length === 0 ? "" : `?${parts.join("&")}`
 }

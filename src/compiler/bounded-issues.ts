@@ -12,13 +12,14 @@ export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]):
   const issues: Issue[] = []
   let characters = 0
   for (const found of chosen(diagnostics)) {
-    const { code, severity, path, message, hint, range, related } = toIssue(found, lines)
+    const { code, severity, path, message, hint, file, range, related } = toIssue(found, lines)
     const issue: Issue = {
       code,
       severity,
       path: cutText(path, longestText),
       message: cutText(message, longestText),
       ...(hint !== undefined && { hint: cutText(hint, longestText) }),
+      ...(file !== undefined && { file }),
       range,
       ...(related && { related: related.map((one) => ({ ...one, message: cutText(one.message, longestText) })) }),
     }

@@ -12,7 +12,10 @@ import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { fromPieces } from "./json-pieces.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
-import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
+import { codeOf, describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
+import { checkAll } from "./check-code.ts"
+import { isCodePath, type CheckedCode, type CodeFiles } from "../source/code-files.ts"
+import type { CodeHost } from "../ports/code.ts"
 import type { FromSourceThread } from "./source-thread.ts"
 import {
   runCalledWorkflows,
@@ -34,6 +37,16 @@ export interface CompilerOptions {
   readonly heapMb?: number
   /** Workflows that a run may call, nested ones included. */
   readonly maxCalled?: number
+  /** Which sources may have code: none, where it is absent. */
+  readonly code?: {
+    readonly allowed: "served" | "all" | "none"
+    readonly host: () => Promise<CodeHost>
+  }
+}
+
+/** A source, and the workflow of the server's folder that it is; absent for one that a caller sends. */
+export interface SourceToPlan extends SourceText {
+  readonly workflow?: { readonly name: string } | undefined
 }
 
 interface Waiting {
@@ -58,6 +71,7 @@ export class Compiler {
   readonly #timeLimitMs: number
   readonly #heapMb: number
   readonly #maxCalled: number
+  readonly #code: CompilerOptions["code"]
   #thread: Worker | null = null
   #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
   readonly #queue = new FairQueue<Waiting>()
@@ -70,13 +84,21 @@ export class Compiler {
     this.#timeLimitMs = options.timeLimitMs ?? sourceCompileMs
     this.#heapMb = options.heapMb ?? sourceCompileMegabytes
     this.#maxCalled = options.maxCalled ?? runCalledWorkflows
+    this.#code = options.code
   }
 
-  async plan(given: SourceText | string, share = ""): Promise<Planned> {
+  /** Whether a source may have code. */
+  allowsCode(of: "served" | "sent"): boolean {
+    const { allowed = "none" } = this.#code ?? {}
+    return allowed === "all" || allowed === of
+  }
+
+  async plan(given: SourceToPlan | string, share = ""): Promise<Planned> {
     const { source, text, length } = readText(given)
     const maxCalled = this.#maxCalled
-    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource({ ...text, maxCalled }))
-    const answer = await this.#ask({ kind: "plan", source, ...filesOf(text), maxCalled }, share).catch(planError)
+    const code = await this.#codeOf(text, text.workflow === undefined ? "sent" : "served", length, share)
+    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => planSource({ ...text, maxCalled, code }))
+    const answer = await this.#ask({ kind: "plan", source, ...filesOf(text), maxCalled, code }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return parseInOrder(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
@@ -96,19 +118,41 @@ export class Compiler {
   async describe(given: SourceText | string): Promise<Described> {
     const { source, text, length } = readText(given)
     const maxCalled = this.#maxCalled
-    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled }))
-    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled }, "")
+    const code = await this.#codeOf(text, "served", length, "")
+    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled, code }))
+    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled, code }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }
 
   /** JSON of a `ValidateAnswer`. */
   async validate(given: Omit<ValidateJob, "maxCalled">, share = ""): Promise<string> {
-    const job = { ...given, maxCalled: this.#maxCalled }
+    const code = await this.#codeOf(given, "sent", compilingWork(given), share)
+    const job = { ...given, maxCalled: this.#maxCalled, code }
     const characters = compilingWork(job) + (job.earlier === undefined ? 0 : compilingWork(job.earlier))
     if (characters <= sourceInOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
     const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
+    throw bug(answer)
+  }
+
+  /** What the sandbox says of the code files of a source; undefined where it may have none. */
+  async #codeOf(
+    text: SourceText,
+    of: "served" | "sent",
+    length: number,
+    share: string,
+  ): Promise<Readonly<Record<string, CheckedCode>> | undefined> {
+    if (this.#code === undefined || !this.allowsCode(of)) return undefined
+    if (!Object.keys(text.modules ?? {}).some(isCodePath)) return {}
+    const found = await this.#codeFiles(text, length, share)
+    return found.length === 0 ? {} : checkAll(found, await this.#code.host(), share)
+  }
+
+  async #codeFiles(text: SourceText, length: number, share: string): Promise<readonly CodeFiles[]> {
+    if (length <= sourceInOneTurn) return this.#inTurn(length, share, () => codeOf(text))
+    const answer = await this.#ask({ kind: "code", source: text.source, ...filesOf(text) }, share)
+    if ("text" in answer) return JSON.parse(answer.text) as readonly CodeFiles[]
     throw bug(answer)
   }
 
@@ -226,8 +270,8 @@ function compilingWork(text: SourceText): number {
   return sourceLength(text) + sourcePairOfFiles * Object.keys(text.modules ?? {}).length ** 2
 }
 
-function readText(given: SourceText | string): { source: string; text: SourceText; length: number } {
-  const text = typeof given === "string" ? { source: given } : given
+function readText(given: SourceToPlan | string): { source: string; text: SourceToPlan; length: number } {
+  const text: SourceToPlan = typeof given === "string" ? { source: given } : given
   return { source: text.source, text, length: compilingWork(text) }
 }
 

@@ -3,7 +3,10 @@ import "../run/values/functions/apply-function.ts"
 import { existsSync } from "node:fs"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import { sourceBytes } from "../base/limits.ts"
+import type { CodeHost } from "../ports/code.ts"
+import { checkAll } from "./check-code.ts"
 import { Files, type Compiled, type FileTexts } from "../compile.ts"
+import { isCodePath, type CheckedCode, type CodeFiles } from "../source/code-files.ts"
 import type { SourceText } from "../source/source-files.ts"
 import { findInProject, isInside, listNames, type ProjectPath } from "./project-path.ts"
 import { readRegularFile } from "./read-regular-file.ts"
@@ -52,7 +55,7 @@ export class FolderTexts implements FileTexts {
     const folders = new Set([folder, "", "lib", ...(folder === "" ? [] : [dirname(folder).replace(/^\.$/, "")])])
     for (const one of folders) {
       for (const name of this.#names(resolve(this.#root, one)))
-        if (name.endsWith(".wire")) yield one === "" ? name : `${one}/${name}`
+        if (name.endsWith(".wire") || isCodePath(name)) yield one === "" ? name : `${one}/${name}`
     }
   }
 
@@ -96,11 +99,53 @@ export function pathFrom(root: string, file: string): string {
   return relative(root, resolve(file)).split(sep).join("/") || basename(file)
 }
 
-/** Compiles the text of a file with the files around it. `given` as for `rootFor`. */
+/** Compiles the text of a file with the files around it, without loading its code. `given` as for `rootFor`. */
 export function compileFile(file: string, source: string, given?: string): CompiledFile {
+  return filesOf(file, source, given).compiled()
+}
+
+/** The same, with the code of the file loaded in the sandbox. */
+export async function compileFileAndCode(
+  file: string,
+  source: string,
+  host: () => Promise<CodeHost>,
+  given?: string,
+): Promise<CompiledFile> {
+  const { code, compiled } = filesOf(file, source, given)
+  return compiled(code.length === 0 ? {} : await checkAll(code, await host(), ""))
+}
+
+function filesOf(
+  file: string,
+  source: string,
+  given: string | undefined,
+): {
+  readonly code: readonly CodeFiles[]
+  readonly compiled: (checked?: Readonly<Record<string, CheckedCode>>) => CompiledFile
+} {
   const root = rootFor(file, given)
   const path = pathFrom(root, file)
-  const files = new Files(new FolderTexts(root), versionOf)
+  let known: Readonly<Record<string, CheckedCode>> = {}
+  const rules = { allowed: true, checked: ({ entry }: CodeFiles) => known[entry] }
+  const texts = new FolderTexts(root)
+  const own: FileTexts = {
+    read: (one) => (one === path ? source : texts.read(one)),
+    near: (one) => texts.near(one),
+    leaves: (one) => texts.leaves(one),
+    rootRule: texts.rootRule,
+  }
+  const files = new Files(own, versionOf, undefined, rules)
+  return {
+    code: files.codeOf(path),
+    compiled: (checked = {}) => {
+      known = checked
+      return compiledFrom(files, root, file, source)
+    },
+  }
+}
+
+function compiledFrom(files: Files, root: string, file: string, source: string): CompiledFile {
+  const path = pathFrom(root, file)
   const compiled = files.compile(source, path)
   const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))
   const others = Object.keys(modules)

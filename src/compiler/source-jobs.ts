@@ -1,3 +1,4 @@
+import { hash } from "node:crypto"
 import { isLibrary } from "../check/declare.ts"
 import { openAgents, reachOf } from "../trust/reach.ts"
 import type { ValidateIssue } from "../api/issue.ts"
@@ -5,7 +6,10 @@ import type { ValidateAnswer } from "../api/source.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { serverSecretExposed } from "../check/rules/secret-exposed.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
-import { compile, type Compiled } from "../compile.ts"
+import { compile, Files, type CodeRules, type Compiled } from "../compile.ts"
+import type { CheckedCode, CodeFiles } from "../source/code-files.ts"
+import type { WorkflowDiff } from "../diff/diff-shape.ts"
+import { diffWorkflows } from "../diff/diff-workflows.ts"
 import { comparePlans, type NodeChange } from "../plan/compare-plans.ts"
 import { workflowsOf } from "../plan/workflows-of.ts"
 import type { Plan, PlannedGraph, PlannedNode, PlannedWorkflow } from "../plan/plan-shape.ts"
@@ -30,11 +34,31 @@ export type SourceJob =
   | ({ readonly kind: "plan" } & SourceToCompile)
   | { readonly kind: "format"; readonly source: string }
   | ({ readonly kind: "describe" } & SourceToCompile)
+  | ({ readonly kind: "code" } & SourceText)
   | ValidateJob
 
 export interface SourceToCompile extends SourceText {
   /** Workflows that a run may call, nested ones included. */
   readonly maxCalled?: number
+  /** Set where the source may have code: what is known of its code files, by their paths. */
+  readonly code?: Readonly<Record<string, CheckedCode>> | undefined
+}
+
+export function sha256(text: string): string {
+  return hash("sha256", text)
+}
+
+function rulesOf({ code }: SourceToCompile): CodeRules {
+  if (code === undefined) return { allowed: false }
+  return { allowed: true, checked: ({ entry }) => (Object.hasOwn(code, entry) ? code[entry] : undefined) }
+}
+
+/** The code files of a source, each with all that it may import. */
+export function codeOf(text: SourceText): readonly CodeFiles[] {
+  const { source, file = "main.wire", modules = {} } = text
+  const read = (path: string): string | undefined =>
+    path === file ? source : Object.hasOwn(modules, path) ? modules[path] : undefined
+  return new Files({ read, near: () => [] }).codeOf(file)
 }
 
 export interface EarlierSource extends SourceText {
@@ -51,6 +75,8 @@ export interface ValidateJob extends SourceToCompile {
   readonly earlier?: EarlierSource | undefined
   /** Whether to say what the workflow can reach. */
   readonly reach?: boolean | undefined
+  /** An older version: the answer says what the change means. */
+  readonly compareWith?: SourceText | undefined
 }
 
 export type Planned = { readonly plan: Plan } | { readonly error: WireError }
@@ -59,7 +85,7 @@ export type Formatted = { readonly formatted: string; readonly changed: boolean 
 
 export function planSource(text: SourceToCompile): Planned {
   const { source } = text
-  const { plan, diagnostics } = compile(source, text, versionOf, text.maxCalled)
+  const { plan, diagnostics } = compile(source, text, versionOf, text.maxCalled, rulesOf(text))
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
@@ -72,8 +98,8 @@ export function formatSource(source: string): Formatted {
 }
 
 export function validateSource(job: ValidateJob): ValidateAnswer {
-  const { source, input, secrets, earlier, reach } = job
-  const { program, diagnostics, plan } = compile(source, job, undefined, job.maxCalled)
+  const { source, input, secrets, earlier, reach, compareWith } = job
+  const { program, diagnostics, plan } = compile(source, job, undefined, job.maxCalled, rulesOf(job))
   const issues: ValidateIssue[] = boundedIssues(source, diagnostics)
   let found = diagnostics.length
   const report = (path: string, message: string, hint?: string): void => {
@@ -105,16 +131,24 @@ export function validateSource(job: ValidateJob): ValidateAnswer {
     const rerun = changes?.get(node.id)
     return rerun === undefined ? node : { ...node, rerun }
   })
-  const reached = reach === true ? { reach: reachOf(program) } : {}
-  return { valid, issues, ...omitted, plan: { ...view, nodes }, ...reached, schemas: schemasOf(plan) }
+  const reached = reach === true ? { reach: reachOf(program, sha256) } : {}
+  const differs = compareWith === undefined ? {} : { diff: diffSince({ ...compareWith, code: job.code }, program) }
+  return { valid, issues, ...omitted, plan: { ...view, nodes }, ...reached, ...differs, schemas: schemasOf(plan) }
 }
 
 /** Null where the earlier source cannot be compared: an older release took it, and today it is refused. Then all is new. */
 function changesSince(earlier: EarlierSource, plan: Plan, input: JsonObject): Map<string, NodeChange> | null {
+  // Nothing is loaded: the texts of code are compared.
   const before = compile(earlier.source, earlier).plan
   return before === undefined
     ? null
     : comparePlans(before, plan, { before: earlier.input, after: input }, earlier.sameDay)
+}
+
+/** Null where the older version has errors. */
+function diffSince(older: SourceToCompile, program: Compiled["program"]): WorkflowDiff | null {
+  const before = compile(older.source, older, undefined, undefined, { allowed: older.code !== undefined })
+  return before.plan === undefined ? null : diffWorkflows(before.program, program)
 }
 
 /** All that a list of workflows shows of one, and what serving it needs to know. */
@@ -139,7 +173,7 @@ export interface Described extends ValidateAnswer {
 
 export function describeSource(text: SourceToCompile): Described {
   const { source } = text
-  const compiled = compile(source, text, undefined, text.maxCalled)
+  const compiled = compile(source, text, undefined, text.maxCalled, rulesOf(text))
   const { program, diagnostics, plan } = compiled
   const syntax = diagnostics.some(({ code }) => code === "syntax-error")
   const lines = new LineMap(source)
@@ -216,12 +250,13 @@ function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
 function sourceError(text: string, diagnostics: readonly Diagnostic[]): WireError {
   const errors = diagnostics.filter(isError)
   const issues = boundedIssues(text, errors).map((issue): ErrorIssue => {
-    const { path, message, code, hint, range } = issue
+    const { path, message, code, hint, file, range } = issue
     return {
       path,
       message,
       code,
       ...(hint !== undefined && { hint }),
+      ...(file !== undefined && { file }),
       range: { start: { ...range.start }, end: { ...range.end } },
     }
   })

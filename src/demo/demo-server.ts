@@ -2,7 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { answerCrm, crmPath } from "./demo-crm.ts"
-import { answerDemo, createDemoModel, demoRoute, errorReply, type DemoOptions, type DemoReply } from "./handle-demo.ts"
+import type { DemoReply } from "./demo-reply.ts"
+import { demoBatchPath } from "./demo-batches.ts"
+import { answerDemo, createDemoModel, demoRoute, errorReply, type DemoOptions } from "./handle-demo.ts"
 
 export interface DemoServer {
   readonly port: number
@@ -16,6 +18,7 @@ export interface DemoServer {
 }
 
 const largestBody = 64 * 1024 * 1024
+const largestBatch = 256 * 1024 * 1024
 
 /** The demo model and its library on a server of their own, on the loopback address and an ephemeral port. */
 export async function startDemoServer(options: DemoOptions = {}): Promise<DemoServer> {
@@ -29,16 +32,23 @@ export async function startDemoServer(options: DemoOptions = {}): Promise<DemoSe
   async function answerOne(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?")[0]
     const isCrm = path === crmPath || path?.startsWith(`${crmPath}/`) === true
-    const refusal = path === "/demo/mcp" || isCrm ? null : refusalOf(request)
+    const batchPath = demoBatchPath(request.url ?? "")
+    const refusal = batchPath !== null || path === "/demo/mcp" || isCrm ? null : refusalOf(request)
     if (refusal !== null) return send(response, refusal)
     const chunks: Buffer[] = []
     let bytes = 0
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > largestBody) return send(response, errorReply(apiError(413, "The body is too large.")))
+      if (bytes > (batchPath === null ? largestBody : largestBatch))
+        return send(response, errorReply(apiError(413, "The body is too large.")))
       chunks.push(chunk)
     }
     const body = Buffer.concat(chunks).toString("utf8")
+    if (batchPath !== null) {
+      const { method = "GET", url = "" } = request
+      const query = new URLSearchParams(url.split("?")[1] ?? "")
+      return send(response, await model.batch({ method, path: batchPath, query, body }))
+    }
     if (isCrm) return answerCrm(request, body, response)
     const route = demoRoute(request.url ?? "")
     if (route !== null) return answerDemo(model, route, { headers: request.headers, body }, response)

@@ -9,10 +9,13 @@ import { isJson } from "../types/value-fits.ts"
 import { callerHeader } from "../ports/model.ts"
 import { anthropicDemo } from "./apis/anthropic.ts"
 import { chatDemo } from "./apis/chat.ts"
+import type { DemoReply } from "./demo-reply.ts"
 import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
 import { googleDemo } from "./apis/google.ts"
+import { DemoBatches, type DemoBatchRequest } from "./demo-batches.ts"
 import { Flakiness } from "./flakiness.ts"
 import { DemoLimitExceeded } from "./make-value.ts"
+import { DemoPromptCache, withoutMarks } from "./prompt-cache.ts"
 import { readQuestion, refuse, type ApiError, type Question } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
 import { streamEvents, type StreamStep } from "./stream-events.ts"
@@ -27,12 +30,6 @@ export interface DemoRequest {
   readonly signal?: AbortSignal
 }
 
-export interface DemoReply {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | AsyncIterable<string>
-}
-
 export interface DemoOptions {
   /** How long `demo-slow` thinks before its first byte, and how long over each token. */
   readonly slowFirstMs?: number
@@ -40,10 +37,14 @@ export interface DemoOptions {
   /** What `demo-flaky` asks its callers to wait. */
   readonly retry_after_seconds?: number
   readonly now?: () => number
+  /** How long a batch takes: `WIRE_DEMO_BATCH_SECONDS`. */
+  readonly batchSeconds?: number
 }
 
 export interface DemoModel {
   handle(request: DemoRequest): Promise<DemoReply>
+  /** Its batch APIs. */
+  batch(request: DemoBatchRequest): Promise<DemoReply>
 }
 
 const json = { "content-type": "application/json; charset=utf-8" }
@@ -51,15 +52,19 @@ const json = { "content-type": "application/json; charset=utf-8" }
 /** The longest that `demo-slow` takes over a whole answer that is not streamed. */
 const slowest = 5_000
 
+export const defaultBatchSeconds = 5
+
 export function createDemoModel(options: DemoOptions = {}): DemoModel {
   const firstMs = options.slowFirstMs ?? 1_500
   const tokenMs = options.slowTokenMs ?? 40
   const now = options.now ?? Date.now
+  const cache = new DemoPromptCache(now)
   const flakiness = new Flakiness(options.retry_after_seconds ?? 1, now)
 
   async function handle({ route, body, caller = "", signal }: DemoRequest): Promise<DemoReply> {
     const api = apis[route.api]
-    const asked = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
+    const sent = typeof body === "string" ? jsonOf(body) : (body as JsonValue | undefined)
+    const asked = route.api === "anthropic" && isJsonObject(sent) ? withoutMarks(sent) : sent
     const wrong = (message: string): DemoReply => errorReply(refuse(message, null, "invalid_json").error, route.api)
     if (!isJsonObject(asked)) return wrong("The body of the request is not a JSON object.")
     if (!isJson(asked, 0)) return wrong("The body of the request is nested too deeply.")
@@ -75,7 +80,8 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     }
     const answer = answerOrRefuse(question)
     if ("error" in answer) return errorReply(answer.error, route.api)
-    const response = respond(question, answer, now())
+    const looked = cache.look(route.api, isJsonObject(sent) ? sent : asked, route.model)
+    const response = respond(question, answer, now(), looked)
     const slow = question.model === "demo-slow"
     const tokens = answer.kind === "text" ? countTokens(answer.text) : 10
     if (slow)
@@ -84,6 +90,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
         undefined,
         signal === undefined ? {} : { signal },
       )
+    looked.keep()
     if (!question.stream) {
       return { status: 200, headers: json, body: JSON.stringify(api.answer(response, asked)) }
     }
@@ -100,7 +107,8 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     }
   }
 
-  return { handle }
+  const batches = new DemoBatches({ handle }, options.batchSeconds ?? defaultBatchSeconds, now)
+  return { handle, batch: (request) => batches.handle(request) }
 }
 
 function answerOrRefuse(question: Question): Answer | { readonly error: ApiError } {

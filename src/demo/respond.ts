@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Answer } from "./compose-answer.ts"
 import type { Question } from "./read-question.ts"
+import type { CacheUse } from "./prompt-cache.ts"
 import { hashText } from "./seeded.ts"
 
 export interface DemoResponse extends JsonObject {
@@ -23,11 +24,12 @@ interface CallItem extends JsonObject {
 }
 
 /** The response object, as a backend that answers at once would send it. */
-export function respond(question: Question, answer: Answer, created_at: number): DemoResponse {
+export function respond(question: Question, answer: Answer, created_at: number, cache: CacheUse): DemoResponse {
   const id = hashText(question.seed).toString(16).padStart(8, "0")
   const { text, cut } = limit(answer, question.max_output_tokens)
   const output = answer.kind === "calls" ? answer.calls.map((call) => callItem(call, id)) : [messageItem(text, id, cut)]
-  const input_tokens = countTokens(JSON.stringify(question.items)) + countTokens(JSON.stringify(question.schema ?? ""))
+  const asked = countTokens(JSON.stringify(question.items)) + countTokens(JSON.stringify(question.schema ?? ""))
+  const input_tokens = Math.max(asked, cache.cached + cache.written)
   const output_tokens = countTokens(answer.kind === "calls" ? JSON.stringify(answer.calls) : text)
   const { body } = question
   return {
@@ -54,7 +56,10 @@ export function respond(question: Question, answer: Answer, created_at: number):
     truncation: "disabled",
     usage: {
       input_tokens,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: {
+        cached_tokens: cache.cached,
+        ...(cache.written > 0 && { cache_write_tokens: cache.written }),
+      },
       output_tokens,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: input_tokens + output_tokens,

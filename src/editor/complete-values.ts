@@ -28,7 +28,14 @@ import { elementOf, importsOf, plainType, type Target } from "./targets.ts"
 /** What an expression can begin with. */
 export function completeRoots(program: Program, { setting, chain }: NameUse & { kind: "root" }): Completion[] {
   switch (setting.expects) {
-    case "model":
+    case "model": {
+      const models = namesUnder(program, "model", setting, true)
+      if (setting.agent === undefined || setting.isListed === true || chain.steps.length > 0) return models
+      return [
+        ...models,
+        keyword("match", undefined, `match \${1:value} {\n    \${2:word} model.\${3}\n    _ model.\${4}\n}`),
+      ]
+    }
     case "tool":
     case "resource":
     case "prompt":
@@ -46,7 +53,7 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
         ...completeValues(program, setting, chain.steps.length > 0),
       ]
     default:
-      return completeConstants(setting.expects, wordsIn(setting.expects).isBare !== true)
+      return completeConstants(setting.expects, wordsIn(setting.expects).isBare === true ? "needed" : true)
   }
 }
 
@@ -70,9 +77,9 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   if (program.chat?.history !== undefined && setting.values === "run" && setting.isClosed !== true) {
     found.push({ ...wordOf(rootOnly ? "chat" : "chat.history", messagesType), doc: rootTexts["chat"] ?? "" })
   }
-  const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic" | "run")[] = []
+  const allowed: ("input" | "secrets" | "agent" | "ask" | "wait" | "dynamic" | "run")[] = []
   if (setting.isClosed !== true) allowed.push("input")
-  if (setting.isClosed !== true && setting.values === "run") allowed.push("agent", "ask", "dynamic", "run")
+  if (setting.isClosed !== true && setting.values === "run") allowed.push("agent", "ask", "wait", "dynamic", "run")
   if (setting.secrets === "allowed") allowed.push("secrets")
   const under = allowed.map((root) => ({ root, names: namesUnder(program, root, setting, true) }))
   for (const { root, names } of under) {
@@ -145,7 +152,17 @@ export function branchLabels(program: Program, match: Syntax.MatchNode): readonl
   return choice.variant === undefined && nullable(type, program.types) ? [...labels, "null"] : labels
 }
 
-type Root = "input" | "secrets" | "run" | "agent" | "ask" | "dynamic" | "model" | "workflow" | Syntax.ImportKind
+type Root =
+  | "input"
+  | "secrets"
+  | "run"
+  | "agent"
+  | "ask"
+  | "wait"
+  | "dynamic"
+  | "model"
+  | "workflow"
+  | Syntax.ImportKind
 
 /** The names that may follow a root and its dot; `qualified` with both. */
 function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
@@ -176,6 +193,14 @@ function namesUnder(program: Program, root: Root, setting: Setting, qualified: b
         .filter(([name]) => !waiting.has(`ask.${name}`))
         .map(([name, { declaration: node }]) => {
           return item(name, "ask", { kind: "declaration", declares: "ask", node, name: node.name })
+        })
+    }
+    case "wait": {
+      const waiting = dependents(program.dependencies, setting.node)
+      return [...program.waits]
+        .filter(([name]) => !waiting.has(`wait.${name}`))
+        .map(([name, { declaration: node }]) => {
+          return item(name, "wait", { kind: "declaration", declares: "wait", node, name: node.name })
         })
     }
     case "dynamic": {
@@ -259,6 +284,7 @@ function rootOf(text: string, setting: Setting): Root | "none" | undefined {
     case "agent":
       return (expects === "value" && isRun) || expects === "context" || expects === "agent" ? "agent" : "none"
     case "ask":
+    case "wait":
     case "run":
     case "dynamic":
       return expects === "value" && isRun ? text : "none"

@@ -1,4 +1,5 @@
 import { parametersOf, functionNames } from "../check/function-table.ts"
+import { asWritten } from "../check/known-list.ts"
 import { showFunction } from "../check/infer-function.ts"
 import { stepFunctionNames } from "../check/step-functions.ts"
 import { showType } from "../types/show-type.ts"
@@ -73,7 +74,7 @@ export function completeProperties(
   // Where a colon or a block follows already, the name alone is being changed.
   const alone = use.property.colon !== undefined || use.property.value.kind !== "missing"
   const { declaration } = use
-  const isStep = place === "agent" || place === "ask"
+  const isStep = place === "agent" || place === "ask" || place === "wait"
   const loops = isStep
     ? declaration !== undefined && "loop" in declaration && declaration.loop !== undefined
     : [...lists.keys()].some(({ value }) => value.start <= use.start && use.end <= value.end)
@@ -123,8 +124,9 @@ export function completeSchemas(program: Program, prefix: string): Completion[] 
 
 // ------------------------------------------------------------------------------------------------------- constants
 
-export function completeConstants(list: keyof typeof wordTexts, quoted: boolean): Completion[] {
-  const quote = (word: string): string => (quoted ? JSON.stringify(word) : word)
+/** `needed`: in quotes where a word is no name. */
+export function completeConstants(list: keyof typeof wordTexts, quoted: boolean | "needed"): Completion[] {
+  const quote = (word: string): string => (quoted === "needed" ? asWritten(word) : quoted ? JSON.stringify(word) : word)
   return Object.entries(wordTexts[list]).map(([word, doc]): Completion => {
     const item = { label: quote(word), kind: "constant" as const, insert: quote(word) }
     return doc === "" ? item : { ...item, doc }

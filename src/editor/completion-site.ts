@@ -138,7 +138,7 @@ function endsValue({ kind }: Token): boolean {
 }
 
 function isAfterLoop(around: Declaration | undefined, at: number): boolean {
-  if (around?.kind !== "agent" && around?.kind !== "ask") return false
+  if (around?.kind !== "agent" && around?.kind !== "ask" && around?.kind !== "wait") return false
   const { loop, when, body } = around
   return loop !== undefined && when === undefined && loop.end < at && at < body.start
 }

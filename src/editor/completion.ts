@@ -11,6 +11,7 @@ export type CompletionKind =
   | "agent"
   | "workflow"
   | "ask"
+  | "wait"
   | "value"
   | "variable"
   | "model"

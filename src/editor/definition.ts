@@ -3,6 +3,8 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { importedTarget } from "./imported-target.ts"
 import { targetsOf, type Target } from "./targets.ts"
+import { codePlace, type CodePlace } from "./code-places.ts"
+import type { NameUse } from "./name-use.ts"
 import { useAt } from "./use-at.ts"
 
 export interface Definition {
@@ -26,6 +28,12 @@ export function definition(program: Program, offset: number): Definition | undef
   if (use === undefined) return undefined
   const imported = use.kind === "imported-name" ? importedTarget(program, use.item) : undefined
   const all = imported === undefined ? targetsOf(program, use) : [imported]
+  // A function of a code file: the code. From there an editor leads back to the declaration.
+  const code = codeAt(program, use)
+  if (code !== undefined) {
+    const { file, text, span } = code
+    return { span: { start: use.start, end: use.end }, targets: [{ name: span, span, file: { file, text } }] }
+  }
   // In `for { path } in …` the variable is declared at the name itself: the field that it holds is of more use.
   const targets = use.kind === "pattern-field" && all.length > 1 ? all.slice(1) : all
   if (targets.length === 0) return undefined
@@ -33,6 +41,12 @@ export function definition(program: Program, offset: number): Definition | undef
     span: { start: use.start, end: use.end },
     targets: targets.map((target) => placed(program, target)),
   }
+}
+
+function codeAt(program: Program, use: NameUse): CodePlace | undefined {
+  const isFunction = use.kind === "function" || (use.kind === "declaration" && use.declares === "function")
+  const code = isFunction ? program.functions.get(use.text)?.code : undefined
+  return code && codePlace(code)
 }
 
 /** In the file that declares it, whatever imports it. */

@@ -1,3 +1,4 @@
+import { codePlace } from "./code-places.ts"
 import type { Span } from "../source/span.ts"
 import { openingComment } from "../source/opening-comment.ts"
 import { textAt } from "../check/file-space.ts"
@@ -96,7 +97,8 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
       const symbol = program.functions.get(name)
       if (symbol === undefined) return withDoc(doc, `function ${name}(…)`, "function")
       const form = showFunction(name, symbol.variables)
-      return withDoc(doc, `function ${form}: ${showType(symbol.result, lineWidth)}`, detailOf(symbol.result))
+      const written = doc ?? (symbol.code && codePlace(symbol.code).doc)
+      return withDoc(written, `function ${form}: ${showType(symbol.result, lineWidth)}`, detailOf(symbol.result))
     }
     case "import":
     case "batch-item":
@@ -108,6 +110,10 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
     case "ask": {
       const type = program.asks.get(name)?.type
       return withDoc(doc, typed(`ask.${name}`, type), detailOf(type))
+    }
+    case "wait": {
+      const type = program.waits.get(name)?.type
+      return withDoc(doc, typed(`wait.${name}`, type), detailOf(type))
     }
     case "value-field": {
       const type = program.expressionTypes.get(node.value)
@@ -172,7 +178,9 @@ function fieldsIn(program: Program, node: Syntax.VariantCase): Field[] {
 }
 
 function variableType(program: Program, name: Syntax.Name): Type | undefined {
-  const ofSteps = [...program.agents.values(), ...program.asks.values()].map(({ variables }) => variables)
+  const ofSteps = [...program.agents.values(), ...program.asks.values(), ...program.waits.values()].map(
+    ({ variables }) => variables,
+  )
   const ofFunctions = [...program.functions.values()].map(({ variables }) => variables)
   for (const variables of [...ofSteps, ...program.lists.values(), ...ofFunctions]) {
     const known = variables.get(name.text)

@@ -35,13 +35,14 @@ class DeclarationWalk extends NameWalk {
         if (declaration.body !== undefined) this.properties("workflow", declaration.body.items, inRequest)
         break
       case "function-declaration": {
-        const { name, parameters, result, value } = declaration
+        const { name, parameters, result, value, file } = declaration
         this.declared("function", name, declaration)
         for (const parameter of parameters) {
           this.name(parameter.name, { kind: "variable", name: parameter.name })
           this.type(parameter.type, false)
         }
         if (result !== undefined) this.type(result, false)
+        if (file !== undefined) this.words(result?.end ?? name.end, file.start, ["from"])
         const own = this.program.functions.get(name.text)
         const variables = own?.declaration === declaration ? own.variables : new Map<string, LoopVariable>()
         this.expression(value, { ...settingIn(withoutCalls(runPlace)), variables, isClosed: true })
@@ -97,6 +98,7 @@ class DeclarationWalk extends NameWalk {
         break
       case "agent":
       case "ask":
+      case "wait":
         this.#step(declaration)
         break
       case "limits":
@@ -186,8 +188,8 @@ class DeclarationWalk extends NameWalk {
 
   #step(declaration: Syntax.StepDeclaration): void {
     const { kind, name, loop } = declaration
-    const { agents, asks } = this.program
-    const known: StepSymbol | undefined = kind === "agent" ? agents.get(name.text) : asks.get(name.text)
+    const { agents, asks, waits } = this.program
+    const known: StepSymbol | undefined = { agent: agents, ask: asks, wait: waits }[kind].get(name.text)
     const symbol = known?.declaration === declaration ? known : undefined
     this.declared(kind, name, declaration)
     const node = `${kind}.${name.text}`

@@ -66,7 +66,7 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     snippet: "from mcp.${1:server} {\n    tool ${2:remote_name}\n}",
   },
   function: {
-    text: "A function of one's own: what it makes of its parameters, which are all that it sees. Call it as `name(…)` wherever an expression stands.",
+    text: 'A function of one\'s own: what it makes of its parameters, which are all that it sees. Call it as `name(…)` wherever an expression stands. Its code may be JavaScript: `function rank(rows: [number]): [number] from "./rank.js"`.',
     snippet: "function ${1:net}(${2:amount}: ${3:number}) = ${4:amount}",
   },
   dynamic: {
@@ -82,6 +82,11 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "A question to a person, who answers with the fields of its `output`. The run waits for the answer. With `for … in …`, one question for each item.",
     snippet:
       'ask ${1:name} {\n    question: "${2:Is this right?}"\n\n    output {\n        ${3:right}: boolean\n    }\n}',
+  },
+  wait: {
+    text: "The run waits for a time (`seconds`, `until`) or for an event that somebody sends, and holds nothing meanwhile. With `for … in …`, one wait for each item.",
+    snippet:
+      'wait ${1:paid} {\n    event: "${2:payment.settled}"\n    key: ${3:input.order}\n\n    output {\n        ${4:status}: string\n    }\n}',
   },
   limits: {
     text: "What the whole run may use at most: cost, tokens, calls, time. A call that does not fit any more fails the run.",
@@ -165,11 +170,13 @@ export const rootTexts: Readonly<Record<string, string>> = {
   secrets: "A secret of the request.",
   agent: "The output of an agent; of one with `for`, the array of its outputs.",
   ask: "What a person answered; of a question with `for`, the array of answers.",
+  wait: "The data of the event, or the time at which the wait ended; of a wait with `for`, the array of them.",
   dynamic: "A computed value: the agent's own, or one of the top level.",
   result:
     "In a requirement: the output of the agent, or the answer to the question, that is judged. In `until`: that of the round.",
   round: "In `until`: the number of the round, from 1.",
-  previous: "The output of the round before; null in the first.",
+  previous:
+    "In an agent that repeats: the output of the round before; null in the first. In a schedule: `output` and `due_at` of its last run that completed.",
   chat: "`chat.history`: the messages before the last one, with `role` and `content`.",
   run: "This run: its `id`, when it began (`started_at`), and the day of that (`date`), in UTC.",
   due: "When the run was due: `due.at` with the offset of the timezone, and `due.date`.",
@@ -190,6 +197,11 @@ export const wordTexts = {
     json_schema: "The output contract goes as a JSON schema that the backend enforces.",
     json_object: "The backend gives any JSON object; the contract goes into the instruction.",
     instruction_only: "The contract goes into the instruction alone.",
+  },
+  prompt_cache: {
+    auto: "The beginning that stays the same is kept where it is read again: in loops, in tool loops, and within five minutes.",
+    none: "Nothing is marked for the backend's cache.",
+    "1h": "What stays the same is kept for an hour: at OpenAI for twelve.",
   },
   on_failure: {
     fail: "The run fails with it.",
@@ -247,6 +259,7 @@ export const wordTexts = {
     responses: "OpenAI's `/responses`.",
     "chat/completion": "OpenAI's `/chat/completions`.",
   },
+  event_to: { all_callers: "Runs of all callers take the event." },
   boolean: { true: "", false: "" },
   level: { low: "", medium: "", high: "" },
   "provider-kind": Object.fromEntries([...providerKinds].map(([kind, { about }]) => [kind, about])),
@@ -275,6 +288,8 @@ const to = "A string: the group that should answer, or a label to filter by."
 const headers = "HTTP headers that go with every call. They may hold secrets; one that is null is not sent."
 const auth = "Signs in by OAuth client credentials, and sends the token as `Authorization`."
 const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
+const promptCache =
+  "Whether the backend keeps the beginning of the prompt that stays the same: `auto` (the default), `none`, or `\"1h\"`. An agent's own wins over its model's."
 const responseFormat =
   "How the output contract is put to the backend: `auto` (the default), `json_schema`, `json_object` or `instruction_only`."
 const fileTexts = {
@@ -321,6 +336,7 @@ const propertyTexts: {
     assets: 'The kinds of assets that the model takes: `["image", "document", "video"]`.',
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own. It may refer to `input`.",
+    prompt_cache: promptCache,
     price: "What a million tokens cost, in one currency for the whole workflow.",
     wire_api: "Which of OpenAI's APIs the model is called by. It wins over the provider's.",
     cleared,
@@ -394,6 +410,8 @@ const propertyTexts: {
       "What was said before: a list of `{ role: enum { user, assistant }, content: string }`, sent as messages before the instruction. Messages of one role in a row are one, the instruction too.",
     repeat:
       "The agent runs again until `until` holds, at most `at_most` times. It sees `previous`, the output of the round before (null in the first); its value is that of the last round, `rounds(agent.name)` the list of all.",
+    batch:
+      "Only with `for`: the items go through the provider's batch API, which costs about half and may take a day. The run waits for them without holding anything.",
     require: `${require}output, \`result\`, must fulfil besides its type. One that does not is sent back to the model with the text after \`else\`.`,
     file: "A file that is attached to the step: a block, or its content, as in `file input.report`. May stand several times.",
     dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
@@ -402,7 +420,12 @@ const propertyTexts: {
       "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail`, the default, ends the run.",
     concurrency: "Only with `for`: most items at a time, within the `max_concurrency` of the run.",
     max_steps: "Most model turns while the agent calls tools; 16 if left out.",
+    prompt_cache: promptCache,
     limits: "What the agent may use at most, over all of its iterations.",
+  },
+  "agent-batch": {
+    within_hours:
+      "Hours in which the items have to be done, from 2 to 168; 24 if left out. Half an hour before, what is left is called directly.",
   },
   "agent-repeat": {
     until,
@@ -423,6 +446,19 @@ const propertyTexts: {
     concurrency: "Only with `for`: most questions that are open at a time. Without it all are asked at once.",
     require: `${require}answer, \`result\`, must fulfil besides its type. One that does not is refused with the text after \`else\`.`,
     cleared: "`private`: those whom `to` names may see private values.",
+  },
+  wait: {
+    seconds: "How long it waits, from 0 to 7,776,000 seconds (90 days), written out or computed.",
+    until:
+      "In place of `seconds`: a string with an RFC 3339 time, at most 90 days ahead. One that has passed ends the wait at once.",
+    event: "In place of `seconds`: the name of the event that ends the wait, written out.",
+    key: "A string, at most 500 characters: which event of that name. The empty string where it is left out.",
+    output: "The fields of the event's data, with their types.",
+    after:
+      "A step, or a list of steps, that must have ended before the wait begins, such as `agent.offer`. One that was skipped counts.",
+    expires_seconds: "How long it waits for the event, written out or computed; 7 days if left out.",
+    on_expiry: "The value when no event comes in time. Without it the run fails then, with a `timeout`.",
+    gives: "`trusted`: whoever sends the event is trusted. An event's data is `untrusted` otherwise.",
   },
   approval: {
     question: "A string: what the person is asked, above the tool and its arguments.",
@@ -502,15 +538,25 @@ const propertyTexts: {
     timezone: "The timezone of the times, such as `Europe/Berlin`; UTC if left out.",
     catch_up: "What happens to times that were missed while no service ran.",
     overlap: "What happens at a time whose predecessor still runs or waits.",
-    input: "The input of the run: literals, `due.at` and `due.date`.",
+    input:
+      "The input of the run: literals, `due.at` and `due.date`, `previous.output` and `previous.due_at` of the last run that completed.",
   },
   webhook: {
     verify: "How the sender signs its deliveries.",
     secret: "The secret of the signature, or a list of them while one replaces the other: `secrets.name`.",
     when: "Which deliveries start a run: a condition on `body`.",
     input: "The input of the run, made from `body`, `header` and `query`.",
+    event: "In place of `input`: the delivery is an event for runs that wait, and starts no run.",
     reply_within_seconds:
       "The sender gets the output of a run that completes within this time, 1 to 30 seconds. Otherwise, and without it, it gets 202 with the id of the run.",
+  },
+  "webhook-event": {
+    name: "The name of the event, written out: that of the waits.",
+    key: "A string, made from the delivery: which event of that name.",
+    data: "What waits take, made from the delivery; null without it.",
+    keep_seconds:
+      "How long the event is kept when no open wait takes it, at most 604,800 seconds (7 days); 0 if left out.",
+    to: "`all_callers`: runs of all callers take it. Without it those of the trigger caller alone.",
   },
   hmac: {
     header: "The header that holds the signature.",

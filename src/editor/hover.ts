@@ -97,6 +97,7 @@ function narrowedCode(program: Program, use: NameUse & { kind: "step" }, target:
 
 function declaredType(program: Program, target: Target): Type | undefined {
   if (target.kind === "field") return fieldAt(program, target.node)?.type
+  if (target.kind === "declaration" && target.declares === "wait") return program.waits.get(target.name.text)?.type
   if (target.kind === "declaration" && target.declares === "ask") return program.asks.get(target.name.text)?.type
   return target.kind === "declaration" && target.declares === "agent"
     ? program.agents.get(target.name.text)?.type

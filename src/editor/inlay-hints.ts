@@ -27,7 +27,7 @@ export function inlayHints(program: Program, within: Span): readonly InlayHint[]
     for (const { name, type } of variables.values()) add(name, type)
   }
   addValues(program.dynamics)
-  for (const steps of [program.agents, program.asks]) {
+  for (const steps of [program.agents, program.asks, program.waits]) {
     for (const [id, { locals, variables }] of steps) {
       // One that comes from another file is written there.
       if (program.importedDeclarations.has(`agent.${id}`) || program.importedDeclarations.has(`ask.${id}`)) continue

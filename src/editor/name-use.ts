@@ -20,6 +20,8 @@ export interface Setting extends Allowance {
   readonly judges?: true
   /** It is decided after a round, which has a number. */
   readonly hasRound?: true
+  /** One of a list of models, which is not chosen. */
+  readonly isListed?: true
   /** What its place takes: a value, or the name of something else. */
   readonly expects: Expected
   /** The other side of the comparison that it is an operand of. */
@@ -50,6 +52,7 @@ export type DeclarationKind =
   | "local"
   | "agent"
   | "ask"
+  | "wait"
   | "schedule"
   | "webhook"
   | "workflow"
@@ -132,6 +135,7 @@ export type DeclaredNode =
   | Syntax.ApiDeclaration
   | Syntax.AgentDeclaration
   | Syntax.AskDeclaration
+  | Syntax.WaitDeclaration
   | Syntax.TriggerDeclaration
   | Syntax.WorkflowDeclaration
   | Syntax.FunctionDeclaration

@@ -188,7 +188,7 @@ export class NameWalk {
   }
 
   #model({ reference, block }: Pick<Syntax.ModelEntry, "reference" | "block">, setting: Setting): void {
-    this.#chain(reference, { ...setting, expects: "model" })
+    this.#chain(reference, { ...setting, expects: "model", isListed: true })
     if (block !== undefined) this.properties("configured-model", block.items, constant)
   }
 
@@ -462,6 +462,8 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
 
 function placeOfBlock(form: PropertyForm): PropertyPlace {
   if (form === "repeat") return "agent-repeat"
+  if (form === "batch") return "agent-batch"
+  if (form === "event") return "webhook-event"
   const isOwn = form === "file" || form === "approval" || form === "elicitation" || form === "auth"
   return isBlockForm(form) || isOwn ? form : "unknown"
 }

@@ -50,7 +50,7 @@ export function propertySetting(place: PropertyPlace, name: string, setting: Set
 }
 
 export function blockSetting(form: PropertyForm, setting: Setting): Setting {
-  if (isBlockForm(form)) return constant
+  if (isBlockForm(form) || form === "batch") return constant
   if (form === "repeat") return afterRound(setting)
   return form === "approval" || form === "elicitation" ? withoutSecrets(setting) : setting
 }

@@ -177,6 +177,7 @@ function declarationType(declared: (NameUse & { kind: "declaration" })["declares
     case "prompt":
     case "agent":
     case "ask":
+    case "wait":
     case "schedule":
     case "webhook":
     case "workflow":

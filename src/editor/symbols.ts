@@ -21,6 +21,7 @@ export type SymbolKind =
   | "value"
   | "agent"
   | "ask"
+  | "wait"
   | "limits"
   | "chat"
   | "trigger"
@@ -113,6 +114,7 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
       return entry("dynamic", declaration.keyword, "dynamic", valueFields(program, declaration.body.items, "value"))
     case "agent":
     case "ask":
+    case "wait":
       return entry(
         declaration.kind,
         declaration.name,

@@ -135,13 +135,15 @@ function stepTargets(program: Program, use: NameUse & { kind: "step" }): readonl
   return fieldTargets(program, receiver, use.text)
 }
 
-/** `agent.x`, `ask.x`, `dynamic.x`, `model.x`, `tool.x`: undefined for any other root. */
+/** `agent.x`, `ask.x`, `wait.x`, `dynamic.x`, `model.x`, `tool.x`: undefined for any other root. */
 function namedByRoot(program: Program, root: string, use: NameUse & { kind: "step" }): Target[] | undefined {
   switch (root) {
     case "agent":
       return declared("agent", program.agents.get(use.text)?.declaration)
     case "ask":
       return declared("ask", program.asks.get(use.text)?.declaration)
+    case "wait":
+      return declared("wait", program.waits.get(use.text)?.declaration)
     case "dynamic": {
       const local = use.setting.agent?.locals.get(use.text)
       if (local !== undefined) return declared("local", local.field)

@@ -122,7 +122,7 @@ const settings: Completion[] = [
 ]
 
 const expected: Completion[] = [
-  ...["output", "agent", "ask", "input", "run", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
+  ...["output", "agent", "ask", "wait", "input", "run", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
   item("duration_ms", "root"),
   ...observed.map((word) => item(word, "keyword", `${word} `)),
   item("not", "keyword", "not called "),
@@ -201,8 +201,8 @@ function chainsOf({ body }: Syntax.TestDeclaration): Syntax.Chain[] {
 }
 
 function targetOf(tested: Program, kind: StepKind, name: string): Target | undefined {
-  if (kind === "agent" || kind === "ask") {
-    const node = (kind === "agent" ? tested.agents : tested.asks).get(name)?.declaration
+  if (kind === "agent" || kind === "ask" || kind === "wait") {
+    const node = { agent: tested.agents, ask: tested.asks, wait: tested.waits }[kind].get(name)?.declaration
     return node && { kind: "declaration", declares: kind, node, name: node.name }
   }
   const table = { tool: tested.tools, resource: tested.resources, prompt: tested.prompts }[kind]

@@ -21,6 +21,13 @@ export function noConsumption(): Consumption {
   return { tokens: 0, cost: 0n, model_calls: 0, tool_calls: 0 }
 }
 
+interface CallPlace {
+  readonly agent: string
+  readonly iteration?: number | undefined
+  readonly turn: number
+  readonly attempt: number
+}
+
 interface OpenCall {
   /** All that it counts for. */
   readonly sums: readonly Consumption[]
@@ -76,6 +83,11 @@ export class ConsumptionSum {
         used.cost += spent.cost
       }
     }
+  }
+
+  /** The call was not made. */
+  modelCallDropped({ agent, iteration, turn, attempt }: CallPlace): void {
+    if (this.#open.delete(this.#callKey(agent, iteration, turn, attempt))) this.#count(agent, "model_calls", -1)
   }
 
   toolCalls(agent: string | undefined, by: 1 | -1): void {

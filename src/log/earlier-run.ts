@@ -154,6 +154,9 @@ function addTables({ steps, effects }: StepTables, past: ReplayState, scope: str
     const key = placeKey(`ask.${asked.name}`, asked.iteration)
     addStep(key, { output: outcome.answer, history: null, facts })
   }
+  for (const [key, { outcome, facts }] of past.waitSteps) {
+    if (outcome?.output !== undefined) addStep(key, { output: outcome.output, history: null, facts })
+  }
   for (const [key, effect] of past.effects) {
     const outcome = outcomeOf(effect)
     if (effect.facts === undefined || outcome === null) continue

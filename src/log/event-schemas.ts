@@ -34,6 +34,7 @@ export const issue = named(
     path: string(),
     message: string(),
     hint: optional(string()),
+    file: optional(string({ description: "The path of the code file that `range` is in." })),
     range: optional(range),
     related: optional(
       array(
@@ -48,6 +49,9 @@ export const issue = named(
     upstream_status: optional(
       integer({ description: "The HTTP status of the backend or server, where there was one." }),
     ),
+    limit: optional(number({ description: "Of a budget: what may be used in its period." })),
+    used: optional(number({ description: "Of a budget: what has been used of it." })),
+    retry_after: optional(integer({ description: "Of a budget: seconds until its period ends." })),
   }),
 )
 
@@ -136,6 +140,7 @@ export const modelCall = named(
     id: optional(string({ description: "The backend's name of the model." })),
     provider: optional(string({ description: "The kind of the provider." })),
     usage: optional(usage),
+    batch: optional(string({ description: "The batch that it was made in." })),
     price: optional(
       object(
         {
@@ -233,8 +238,49 @@ export const question = named(
   }),
 )
 
+const whichWait = {
+  id: string(),
+  name: string({ description: "The name of the step." }),
+  ...iteration,
+  scope: optional(string({ description: "The call of a workflow in which it waits, where it is in one." })),
+}
+const awaited = {
+  until: optional(time),
+  event: optional(string({ description: "The name of the event, for a step that waits for one." })),
+  key: optional(string()),
+}
+
+const openWait = named("OpenWait", object({ ...whichWait, ...awaited }))
+
+/** A wait as it begins. */
+const started = {
+  ...whichWait,
+  ...awaited,
+  expires_at: optional(string({ format: "date-time", description: "With `event`: from then on none is taken." })),
+}
+
+export const startedWait = object(started)
+
+/** What a parked run waits for besides people. */
+export const waitsBesideQuestions = {
+  batches: array(string(), { description: "Ids of the open batches of model calls." }),
+  waits: array(openWait, { description: "Steps that wait for a time or an event." }),
+  budget: optional(object({ path: string(), resets_at: time }, { description: "The budget that the run waits for." })),
+}
+
+const parkedFields = {
+  questions: array(string(), { description: "Ids of the open questions." }),
+  ...waitsBesideQuestions,
+}
+
+export const waitingFor = named(
+  "WaitingFor",
+  object(parkedFields, { description: "What the run waits for: nothing of it can go on before one of these ends." }),
+)
+
 const about = { agent: string({ description: "The bare name of the agent." }), ...iteration }
 const duration = { duration_ms: integer() }
+const reserved = object({ tokens: integer(), cost: nullable(number()) })
 const calls = array(modelCall, { description: "One for each request to a backend." })
 const error = runError
 const answer = optional(string({ description: "The model's last answer, where it was rejected." }))
@@ -270,6 +316,7 @@ const callsOfTurn = {
   ),
 }
 export const interruptedStep = object({ scope: optional(string()), ...about, calls })
+const logs = { logs: optional(string({ description: "What code of the step wrote to its console." })) }
 const ending = { usage: optional(usage), limits: optional(limits), ...duration }
 const ended = {
   interrupted: optional(
@@ -347,13 +394,13 @@ export const events = {
     answer,
   }),
   model_call_started: event(
-    "Only in runs with limits: stored before each request to a backend.",
+    "Only in runs with limits or budgets: stored before each request to a backend.",
     {
       ...about,
       turn: integer({ description: "0 for a compaction." }),
       attempt: integer(),
       model: string({ description: "The declared name." }),
-      reserved: object({ tokens: integer(), cost: nullable(number()) }),
+      reserved,
     },
     "repeated",
   ),
@@ -362,12 +409,43 @@ export const events = {
     { ...about, because: oneOf(["requests", "tokens", "concurrency", "backend"]) },
     "repeated",
   ),
-  agent_completed: event(
-    "A step of an agent has its output.",
-    { ...about, output: anything(), cached: boolean(), ...duration, usage, calls },
+  batch_prepared: event("Items of a loop are about to be sent as a batch: stored before anything of it is sent.", {
+    agent: about.agent,
+    batch: string({ description: "Our id of the batch; its vendor keeps it with the batch." }),
+    items: integer(),
+  }),
+  batch_submitted: event(
+    "The vendor has accepted a batch.",
+    {
+      agent: about.agent,
+      batch: string(),
+      items: integer(),
+      bytes: integer({ description: "Of all bodies." }),
+      provider_id: string({ description: "The vendor's id." }),
+      reserved,
+    },
     "work",
   ),
-  agent_failed: event("A step of an agent has failed.", { ...about, error, answer, ...duration, calls }, "work"),
+  batch_repeated: event(
+    "The vendor knows nothing of a batch that may have been sent before a crash: it is sent again.",
+    { agent: about.agent, batch: string() },
+    "repeated",
+  ),
+  batch_left: event(
+    "Items are called directly: they are too few, the time of the batch is over, or the backend makes no batches.",
+    { agent: about.agent, items: integer(), reason: oneOf(["late", "few", "refused"]) },
+    "repeated",
+  ),
+  agent_completed: event(
+    "A step of an agent has its output.",
+    { ...about, output: anything(), cached: boolean(), ...logs, ...duration, usage, calls },
+    "work",
+  ),
+  agent_failed: event(
+    "A step of an agent has failed.",
+    { ...about, error, answer, ...logs, ...duration, calls },
+    "work",
+  ),
   step_skipped: event(
     "A step is left out: its condition was false, or (`error`) it failed and has `on_failure: skip`, right after its `agent_failed`. With `site` the step goes on: a `call`, `read` or `render` in it failed, whose own `on_failure: skip` makes its value null.",
     { step: string({ description: "`agent.escalate`." }), ...site, ...iteration, ...items, error: optional(error) },
@@ -426,7 +504,7 @@ export const events = {
   ),
   workflow_call_completed: event(
     "The called workflow has its output. `usage` is that of everything inside.",
-    { ...ofWorkflow, output: anything(), ...duration, usage },
+    { ...ofWorkflow, output: anything(), ...logs, ...duration, usage },
     "work",
   ),
   workflow_call_failed: event(
@@ -448,6 +526,7 @@ export const events = {
     name: string(),
     agent: optional(string({ description: "The agent that the value belongs to, where it is one of an agent's own." })),
     ...iteration,
+    ...logs,
     ...duration,
   }),
   cache_degraded: event("The cache failed, and the run goes on without it.", { operation: string() }, "repeated"),
@@ -462,12 +541,29 @@ export const events = {
     "work",
   ),
   question_expired: event("The time to answer is over.", { id: string(), name: string() }, "work"),
-  run_waiting: event("All that the run could still do waits for people.", {
-    questions: array(string(), { description: "Ids of the open questions." }),
-  }),
-  run_continued: event("Outcomes of questions woke the run; their events come next.", {
-    questions: array(string(), { description: "Ids of these questions." }),
-  }),
+  wait_started: event("A step begins to wait: until a time, or for an event with a name and a key.", started, "work"),
+  wait_ended: event(
+    "The wait is over. `output` is the data of the event, or the time at which the wait ended; there is none where it expired.",
+    {
+      ...whichWait,
+      because: oneOf(["time", "event", "expired"], { description: "What ended it." }),
+      output: optional(anything()),
+    },
+    "work",
+  ),
+  run_waiting: event(
+    "All that the run could still do waits: for people, events, a time, batches or a budget. The run holds nothing until one of them wakes it.",
+    parkedFields,
+  ),
+  run_continued: event(
+    "The run goes on. `data` has the ids of what woke it; the events of questions and waits come next.",
+    {
+      questions: array(string()),
+      batches: array(string()),
+      waits: array(string()),
+      budget: optional(string({ description: "The path of the budget." })),
+    },
+  ),
   run_resumed: event("The process restarted, or another one took over.", { reason: string() }, "repeated"),
   run_survived: event(
     "The run was resumed alone, because processes that ran it had died, and did this one no harm.",
@@ -475,7 +571,7 @@ export const events = {
   ),
   workflow_completed: event(
     "Last: the run has its output.",
-    { output: object({ result: anything() }), ...ending, usage },
+    { output: object({ result: anything() }), ...logs, ...ending, usage },
     "end",
   ),
   workflow_failed: event("Last: the run has failed.", { error, ...ended }, "end"),

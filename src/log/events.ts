@@ -13,12 +13,14 @@ import type {
   messages,
   modelCall,
   question,
+  startedWait,
   rejection,
   runError,
   shownLimits,
   tokenUsage,
   trigger,
   usage,
+  waitingFor,
 } from "./event-schemas.ts"
 
 // The types of events and of their parts. `event-schemas.ts` states them; this file is all of it that a browser loads.
@@ -65,9 +67,15 @@ export type AskedQuestion = Shape<typeof askedQuestion>
 /** Who gave an answer: the caller's key name (null without keys), and the person's name as the caller gave it. */
 export type AnsweredBy = Shape<typeof answeredBy>
 
+/** A wait of a step as it begins, for a time or for an event. */
+export type StartedWait = Shape<typeof startedWait>
+
 /** A question with what has become of it. */
 export type Question = Shape<typeof question>
 export type QuestionStatus = Question["status"]
+
+/** What a parked run waits for. */
+export type WaitingFor = Shape<typeof waitingFor>
 
 /** The schedule or webhook that started a run without a caller. */
 export type RunTrigger = Shape<typeof trigger>

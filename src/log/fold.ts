@@ -6,6 +6,7 @@ import type { LogEvent } from "./events.ts"
 import type { LogWriter } from "./log-version.ts"
 import { callHandlers } from "./replay/calls.ts"
 import { replayData, ReplayScope, type ReplayHandlers } from "./replay/replay-scope.ts"
+import { batchHandlers } from "./replay/batches.ts"
 import { stepHandlers } from "./replay/steps.ts"
 import { placeKey, type ReplayState } from "./replay-state.ts"
 import type { PriceOf } from "./usage.ts"
@@ -37,10 +38,12 @@ const runHandlers: ReplayHandlers = {
     }
     state.runsAlone = writer?.alone === true
   },
-  run_waiting({ state }, _event, at) {
+  run_waiting({ state }, event, at) {
+    state.parked = { event, alarms: replayData(event)?.alarms ?? [] }
     state.idle.push({ from: at, to: null })
   },
   run_continued({ state }, _event, at) {
+    state.parked = null
     const wait = state.idle.at(-1)
     if (wait !== undefined) wait.to ??= at
   },
@@ -58,7 +61,7 @@ function writtenBy(state: ReplayState, writer: LogWriter = { log: 0, engine: "of
   if (writer.log >= (state.writer?.log ?? 0)) state.writer = writer
 }
 
-const takeEvent = eventTaker<ReplayScope, LogEvent>(runHandlers, stepHandlers, callHandlers)
+const takeEvent = eventTaker<ReplayScope, LogEvent>(runHandlers, stepHandlers, batchHandlers, callHandlers)
 
 /** Takes the events of a log one after the other into the state that a run goes on from. */
 export class LogFold {

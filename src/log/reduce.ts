@@ -1,10 +1,12 @@
 import { scopeAround } from "../plan/call-scope.ts"
 import { eventTaker } from "./event-handlers.ts"
 import type { Usage } from "./events.ts"
+import { batchHandlers } from "./reduce/batches.ts"
 import { callHandlers } from "./reduce/calls.ts"
 import { countUse } from "./reduce/limits.ts"
 import { failBlamedNodes } from "./reduce/nodes.ts"
 import { listQuestion, questionHandlers, settleListed } from "./reduce/questions.ts"
+import { waitHandlers } from "./reduce/waits.ts"
 import { reportedUsage } from "./reduce/reported-calls.ts"
 import { finish, runHandlers } from "./reduce/run.ts"
 import { stepHandlers } from "./reduce/steps.ts"
@@ -12,7 +14,14 @@ import { initialState, type RunState, type SeenEvent } from "./run-state.ts"
 import { addUsage, showUsage } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"
 
-const take = eventTaker<RunState, SeenEvent>(runHandlers, stepHandlers, callHandlers, questionHandlers)
+const take = eventTaker<RunState, SeenEvent>(
+  runHandlers,
+  stepHandlers,
+  batchHandlers,
+  callHandlers,
+  questionHandlers,
+  waitHandlers,
+)
 
 /** The usage of a run whose cost is not rounded. */
 const spentBefore = new WeakMap<RunState, Usage>()

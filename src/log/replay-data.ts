@@ -4,6 +4,7 @@ import type { ProgressReplayData } from "./turn-progress.ts"
 import type { ModelToolCall, PromptMessage, ToolPart } from "./messages.ts"
 import type { StoredRequests } from "./stored-requests.ts"
 import type { LogWriter } from "./log-version.ts"
+import type { Price } from "../plan/price-of-model.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
 /**
@@ -12,6 +13,8 @@ import type { StoredMessages } from "./stored-messages.ts"
  */
 interface ReplayDataOf {
   workflow_started: LogWriter
+  /** The backend's id of the model, and what the ledger counts: the exact cost that is reserved, at the price of budgets. */
+  model_call_started: { readonly id: string; readonly cost: number | null; readonly price: Price | null }
   agent_retried: { readonly turn: number; readonly progress?: ProgressReplayData }
   agent_fallback: {
     readonly turn: number
@@ -20,6 +23,8 @@ interface ReplayDataOf {
     /** Calls of the model that failed, in this turn. */
     readonly calls: readonly ModelCallRecord[]
   }
+  batch_prepared: BatchReplayData
+  batch_left: { readonly calls: readonly Pick<BatchItemReplayData, "iteration" | "attempt">[] }
   agent_completed: WithRequests & {
     /** Where the event shows its size only. */
     readonly output?: JsonValue
@@ -31,6 +36,8 @@ interface ReplayDataOf {
   agent_failed: WithRequests
   step_reused: ReuseReplayData
   context_compacted: { readonly summary: string; readonly calls: readonly ModelCallRecord[] }
+  /** Hash of what it waits for, for a re-run. */
+  wait_started: { readonly facts: string }
   question_asked: AskReplayData | ApprovalReplayData
   tool_call_started: ModelCallReplayData | WorkflowCallReplayData
   workflow_call_started: CallOfWorkflowReplayData
@@ -48,6 +55,7 @@ interface ReplayDataOf {
     /** The call was not made, and counts for nothing. */
     readonly refused?: boolean
   }
+  run_waiting: { readonly alarms: readonly Alarm[] }
   run_resumed: LogWriter & {
     /** The process before gave the run back by itself, so that the run is not to blame for its end. */
     readonly given_back?: true
@@ -59,6 +67,45 @@ interface ReplayDataOf {
   workflow_failed: WithRequests
   workflow_cancelled: WithRequests
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[]; readonly facts?: string }
+}
+
+/** Wakes a parked run when it is due, or when some process settles it before. It is armed when the run parks, and disarmed when the run goes on. */
+export interface Alarm {
+  readonly kind: "batch" | "budget"
+  /** What `run_waiting` and `run_continued` call it: the id of the batch, the path of the budget. */
+  readonly id: string
+  /** Finds the alarms that something wakes early; null where only time does. */
+  readonly key: string | null
+  /** Milliseconds since the epoch. */
+  readonly due_at: number
+  /** How far a batch has come. */
+  readonly progress?: BatchProgress
+}
+
+/** What the vendor last said of a batch. */
+export interface BatchProgress {
+  /** `in_progress`, or another of the vendor's words. */
+  readonly status: string
+  readonly completed: number
+  readonly failed: number
+}
+
+/** What it takes to find a batch again, and to take its results in. */
+export interface BatchReplayData {
+  /** The declared model, the backend's id of it, and the price that budgets go by. */
+  readonly model: string
+  readonly id: string
+  readonly price: Price | null
+  /** Of all that is sent. */
+  readonly hash: string
+  readonly items: readonly BatchItemReplayData[]
+}
+
+/** `reserved` in a run with limits or budgets. Budgets count `budgeted`, where that is another cost. */
+export interface BatchItemReplayData {
+  readonly iteration: number
+  readonly attempt: number
+  readonly reserved?: { readonly tokens: number; readonly cost: number | null; readonly budgeted?: number | null }
 }
 
 interface WithRequests {

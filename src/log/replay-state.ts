@@ -1,11 +1,20 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { AskedQuestion, InterruptedStep, ModelCallRecord, WireError } from "./events.ts"
+import type {
+  AskedQuestion,
+  EventData,
+  InterruptedStep,
+  LogEvent,
+  ModelCallRecord,
+  StartedWait,
+  WireError,
+} from "./events.ts"
 import type { AssistantMessage, Message, PromptMessage, ToolPart } from "./messages.ts"
 import type { TurnProgress } from "./turn-progress.ts"
 import { noConsumption, type ConsumptionByAll } from "./consumption.ts"
 
 import { nothingSpent, type Spent } from "./usage.ts"
-import type { TurnReplayData } from "./replay-data.ts"
+import type { Alarm, BatchReplayData, TurnReplayData } from "./replay-data.ts"
+import type { LedgerFold } from "./ledger-fold.ts"
 import type { LogWriter } from "./log-version.ts"
 
 /**
@@ -14,6 +23,8 @@ import type { LogWriter } from "./log-version.ts"
  */
 export interface ReplayState {
   lastId: number
+  /** What the run has used; null for one that has not begun. */
+  ledger: LedgerFold | null
   /** The writer of the log; the newest one if there were several. */
   writer: LogWriter | null
   /** The size of the log. */
@@ -43,10 +54,20 @@ export interface ReplayState {
   readonly inside: Map<string, ReplayState>
   /** The file that is called here; null for the run itself, and where nothing of the call is known. */
   file: string | null
-  /** Answers that a re-run took over, by `placeKey` of the question's id. */
+  /** By id, all that were prepared. */
+  readonly batches: Map<string, BatchReplayState>
+  /** The batch that an item waits for, by `placeKey` of its agent. */
+  readonly inBatch: Map<string, string>
+  /** Why items of an agent were called directly, in their order, by agent. */
+  readonly leftBatches: Map<string, EventData["batch_left"]["reason"][]>
+  /** What the last `run_waiting` armed; null for a run that is not parked. */
+  parked: { readonly event: LogEvent; readonly alarms: readonly Alarm[] } | null
+  /** Answers, and values of waits, that a re-run took over, by `placeKey` of the step's id. */
   readonly reusedAnswers: Map<string, StepOutcome>
   readonly loopsStarted: Map<string, number>
   readonly loopsCompleted: Set<string>
+  /** Agents of which a model has answered an item, or failed to. */
+  readonly answered: Set<string>
   /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
@@ -64,6 +85,9 @@ export interface ReplayState {
   /** By id: all questions, and those of `ask` steps by their place. */
   readonly questions: Map<string, QuestionReplayState>
   readonly asks: Map<string, QuestionReplayState>
+  /** By id: all waits, and those of this file by their place. */
+  readonly waits: Map<string, WaitReplayState>
+  readonly waitSteps: Map<string, WaitReplayState>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
   /** Of these, the processes that died while they ran this run alone; `runsAlone`: the last one runs it alone, and nothing more is known of that. */
@@ -93,6 +117,16 @@ export interface AgentReplayState {
   turns: Map<number, TurnReplayState>
   /** In their order. */
   fallbacks: FallbackReplayState[]
+}
+
+export interface BatchReplayState extends BatchReplayData {
+  readonly batch: string
+  readonly agent: string
+  /** When it was first sent, or about to be, in milliseconds. */
+  readonly preparedAt: number
+  /** Null where nobody knows whether the vendor has accepted it. */
+  providerId: string | null
+  submittedAt: number | null
 }
 
 export interface StepOutcome {
@@ -158,6 +192,16 @@ export interface QuestionReplayState {
 
 export type QuestionOutcome = { readonly kind: "answered"; readonly answer: JsonValue } | { readonly kind: "expired" }
 
+/** A wait of a step. */
+export interface WaitReplayState {
+  readonly started: StartedWait
+  outcome: WaitEnd | null
+  /** Hash of what it waits for, for a re-run. */
+  readonly facts: string | undefined
+}
+
+export type WaitEnd = Pick<EventData["wait_ended"], "because" | "output">
+
 export type CallOutcome =
   | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
   | { readonly kind: "failed"; readonly error: WireError; readonly modelText: string | null; readonly refused: boolean }
@@ -184,6 +228,7 @@ export function placeOf(key: string): { readonly name: string; readonly position
 export function emptyReplayState(): ReplayState {
   return {
     lastId: 0,
+    ledger: null,
     writer: null,
     logBytes: 0,
     startedAt: null,
@@ -200,9 +245,14 @@ export function emptyReplayState(): ReplayState {
     workflowCalls: new Map(),
     inside: new Map(),
     file: null,
+    batches: new Map(),
+    inBatch: new Map(),
+    leftBatches: new Map(),
+    parked: null,
     reusedAnswers: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),
+    answered: new Set(),
     dynamics: new Set(),
     effects: new Map(),
     skippedEffects: new Map(),
@@ -213,15 +263,17 @@ export function emptyReplayState(): ReplayState {
     siteCalls: new Map(),
     questions: new Map(),
     asks: new Map(),
+    waits: new Map(),
+    waitSteps: new Map(),
     vainResumes: 0,
     deathsAlone: 0,
     runsAlone: false,
   }
 }
 
-/** The state of a called workflow, which shares questions and idle time with the run. */
-export function emptyPastInside({ idle, questions, inside }: ReplayState): ReplayState {
-  return { ...emptyReplayState(), idle, questions, inside }
+/** The state of a called workflow, which shares questions, waits and idle time with the run. */
+export function emptyPastInside({ idle, questions, waits, inside }: ReplayState): ReplayState {
+  return { ...emptyReplayState(), idle, questions, waits, inside }
 }
 
 /** The log ends with a wait for people. */

@@ -7,9 +7,12 @@ import type {
   Rejection,
   ShownMessages,
   ShownRunLimits,
+  StartedWait,
   Usage,
+  WaitingFor,
   WireError,
 } from "./events.ts"
+import type { PlannedNode } from "../plan/plan-shape.ts"
 import type { EventHandlers } from "./event-handlers.ts"
 import { noUsage } from "./usage.ts"
 
@@ -45,6 +48,10 @@ export interface RunState {
   limits: ShownRunLimits | null
   /** The earlier run that this one took results over from. */
   rerun_of?: string
+  /** What it waits for. Absent while it does not wait. */
+  waiting_for?: WaitingFor
+  /** Absent while there is none. */
+  batches?: ShownBatch[]
   /** How often the run was taken up again after its process had died. */
   resumed: number
   last_event_id: number
@@ -60,18 +67,32 @@ export interface RunState {
   index: { nodes: Record<string, number>; spans: Record<string, number>; questions: Record<string, number> }
 }
 
-/** `asking`: its question is open. */
+/** A batch of model calls. */
+export interface ShownBatch {
+  readonly agent: string
+  readonly id: string
+  /** `in_progress`, another word of the vendor, or `ended`. */
+  status: string
+  completed: number
+  failed: number
+  readonly total: number
+  readonly submitted_at: string
+}
+
+/** `asking`: its question is open. Before a node runs, and while it waits for a time or an event, it is `waiting`. */
 export type Progress = "waiting" | "running" | "asking" | "completed" | "skipped" | "failed" | "cancelled"
 
 export interface NodeState {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "ask" | "output"
+  readonly kind: PlannedNode["kind"]
   readonly name: string
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
   /** Max rounds of an agent that repeats. */
   readonly at_most?: number
+  /** The name of the event that it waits for. */
+  readonly event?: string
   state: Progress
   started_at: number | null
   finished_at: number | null
@@ -94,10 +115,14 @@ export interface NodeState {
   error: WireError | null
   /** The kind of question that the node waits for, and since when; absent where it does not wait. */
   asking?: { readonly kind: Question["kind"]; readonly since: number }
+  /** Its open waits for times and events; absent where there is none. */
+  awaits?: StartedWait[]
 }
 
 export type SpanKind =
   | "agent"
+  /** A wait for a time or an event. */
+  | "wait"
   /** A question, from asking to its outcome. */
   | "ask"
   | "loop"
@@ -128,6 +153,8 @@ export interface Span {
   state: Exclude<Progress, "waiting">
   usage?: Usage
   output?: JsonValue
+  /** What code of the step wrote to its console. */
+  logs?: string
   error?: WireError
   cached?: boolean
   /** Taken over from an earlier run. */
@@ -184,4 +211,9 @@ export function initialState(): RunState {
     questions: [],
     index: { nodes: {}, spans: {}, questions: {} },
   }
+}
+
+/** The batches of a run, those of the workflows that it calls included. */
+export function batchesIn({ batches = [], inside = {} }: RunState): ShownBatch[] {
+  return [...batches, ...Object.values(inside).flatMap(batchesIn)]
 }

@@ -19,6 +19,8 @@ export interface StoredRequest {
   readonly isJson?: true
   /** Size of the body as it was sent. */
   readonly bytes: number
+  /** Of a model call: those up to the end of what stays the same from call to call. Absent where nobody knows. */
+  readonly stable_bytes?: number
   /** Secrets were replaced in it: what was sent differs. */
   readonly redacted?: true
 }

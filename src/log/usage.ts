@@ -1,6 +1,6 @@
 import { planAt } from "../plan/call-scope.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { priceOfModel, type Price } from "../plan/price-of-model.ts"
+import { batchPrice, priceOfModel, type Price } from "../plan/price-of-model.ts"
 import type { Money } from "./money.ts"
 import { costOf, showMoney, writtenTokens } from "./money.ts"
 import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
@@ -98,8 +98,9 @@ function spentByOne(call: ModelCallRecord, priceOf: PriceOf, scope: string | und
 }
 
 /** The price that counted for a call: the one in its record, else that of its model's declaration. */
-export function priceOfCall({ model, price }: ModelCallRecord, priceOf: PriceOf, scope?: string): Price | null {
-  return price ?? (model === undefined ? null : priceOf(model, scope))
+export function priceOfCall({ model, price, batch }: ModelCallRecord, priceOf: PriceOf, scope?: string): Price | null {
+  const found = price ?? (model === undefined ? null : priceOf(model, scope))
+  return found === null || batch === undefined ? found : batchPrice(found)
 }
 
 export function showSpent({ tokens, cost }: Spent): Usage {

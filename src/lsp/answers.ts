@@ -18,11 +18,13 @@ import type { TextDocument } from "./text-document.ts"
 
 export function toDiagnostic(
   document: TextDocument,
-  { code, severity, message, hint, span, related }: Diagnostic,
+  { code, severity, message, hint, span, related = [], elsewhere }: Diagnostic,
   codePage?: (code: string) => string | undefined,
   uriOf?: (file: string) => string | undefined,
 ): Lsp.Diagnostic {
   const href = codePage?.(code)
+  const inCode = elsewhere === undefined ? [] : [{ message, span: elsewhere.span, elsewhere }]
+  const places = [...inCode, ...related]
   const tags: Lsp.DiagnosticTag[] = code === "unused-declaration" || code === "unreachable-branch" ? [1] : []
   return {
     range: document.range(span),
@@ -32,9 +34,7 @@ export function toDiagnostic(
     source: "wire",
     message: hint === undefined ? message : `${message}\n${hint}`,
     ...(tags.length === 0 ? {} : { tags }),
-    ...(related && {
-      relatedInformation: related.flatMap((one) => toRelated(document, one, uriOf)),
-    }),
+    ...(places.length > 0 && { relatedInformation: places.flatMap((one) => toRelated(document, one, uriOf)) }),
   }
 }
 
@@ -82,6 +82,7 @@ const completionKinds: Readonly<Record<CompletionKind, Lsp.CompletionItemKind>> 
   root: 9,
   agent: 3,
   ask: 3,
+  wait: 3,
   value: 6,
   variable: 6,
   model: 7,
@@ -180,6 +181,7 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   value: 13,
   agent: 12,
   ask: 12,
+  wait: 12,
   limits: 14,
   chat: 11,
   trigger: 24,

@@ -6,6 +6,8 @@ export interface Client {
   readonly encoding: PositionEncoding
   /** It asks for diagnostics: then they are not pushed, or it would show them twice. */
   readonly pullsDiagnostics: boolean
+  /** It asks for diagnostics again when it is told to. */
+  readonly refreshesDiagnostics: boolean
   /** It shows a diagnostic's code as a link. */
   readonly linkedCodes: boolean
   readonly snippets: boolean
@@ -31,6 +33,7 @@ export function clientOf(params: unknown): Client {
   return {
     encoding: encodingOf(at(capabilities, "general", "positionEncodings")),
     pullsDiagnostics: typeof document("diagnostic") === "object" && document("diagnostic") !== null,
+    refreshesDiagnostics: at(capabilities, "workspace", "diagnostics", "refreshSupport") === true,
     linkedCodes: ["publishDiagnostics", "diagnostic"].every((by) => document(by, "codeDescriptionSupport") !== false),
     snippets: document("completion", "completionItem", "snippetSupport") === true,
     markdown: formats.some((list) => Array.isArray(list) && list.includes("markdown")),

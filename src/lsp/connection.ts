@@ -30,6 +30,7 @@ export class Connection {
   readonly #cancelled = new Set<Id>()
   #scheduled = false
   #closed = false
+  #asked = 0
 
   constructor(write: (bytes: Buffer) => void, handler: Handler) {
     this.#write = write
@@ -46,6 +47,11 @@ export class Connection {
 
   notify(method: string, params: object): void {
     this.#send({ jsonrpc: "2.0", method, params })
+  }
+
+  /** Asks the client for something whose answer says nothing. */
+  ask(method: string): void {
+    this.#send({ jsonrpc: "2.0", id: `wire-${++this.#asked}`, method })
   }
 
   /** Nothing more comes: what has come is worked off at once. */

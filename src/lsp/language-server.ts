@@ -9,6 +9,9 @@ import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { signatureHelp } from "../editor/signature-help.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
+import { exportAt } from "../editor/code-places.ts"
+import { isForeign } from "../check/file-space.ts"
+import { isCodePath, type CheckedCode, type CodeFiles } from "../source/code-files.ts"
 import { compile, Files, type Compiled, type FileTexts } from "../compile.ts"
 import { formatText } from "../syntax/format.ts"
 import {
@@ -58,6 +61,8 @@ export interface ServerOptions {
     open: (uri: string) => string | undefined,
     workspace: readonly string[],
   ) => SourceFolder | null
+  /** Loads a code file in a sandbox. Without it, what code files hold is not checked. */
+  readonly loadCode?: (code: CodeFiles) => Promise<CheckedCode>
 }
 
 /** A folder whose files use each other. */
@@ -82,6 +87,8 @@ export class LanguageServer implements Handler {
   readonly #unpublished = new Set<string>()
   /** By root: the files that were looked at. They are looked at again after a file was opened, closed or saved. */
   readonly #folders = new Map<string, Files>()
+  /** What loading code files found, by their texts; undefined while they are loaded. */
+  readonly #code = new Map<string, CheckedCode | undefined>()
   #client: Client | undefined
   #isShutDown = false
 
@@ -119,8 +126,9 @@ export class LanguageServer implements Handler {
     if (answer === undefined) throw new RpcError("methodNotFound", `There is no method ${method}`)
     const read = objectIn(params, "params")
     const uri = uriIn(read)
-    const document = this.#documents.get(uri)
+    const document = this.#documents.get(uri) ?? this.#codeOnDisk(uri)
     if (document === undefined) throw new RpcError("invalidParams", `${uri} is not open`)
+    if (isCodePath(uri)) return this.#answerCode(method, document, read)
     return answer(document, read, client, {
       filesAround: () => this.#filesAround(document),
       open: [...this.#documents.values()],
@@ -198,10 +206,30 @@ export class LanguageServer implements Handler {
     if (folder === null) return compile(text)
     let files = this.#folders.get(folder.root)
     if (files === undefined) {
-      files = new Files(folder.texts)
+      const checked = (code: CodeFiles): CheckedCode | undefined => this.#checkedCode(code)
+      files = new Files(folder.texts, undefined, undefined, { allowed: true, checked })
       this.#folders.set(folder.root, files)
     }
     return files.compile(text, folder.file)
+  }
+
+  /** Tells what loading a code file found. Diagnostics are made again when it has found more. */
+  #checkedCode(code: CodeFiles): CheckedCode | undefined {
+    const { loadCode } = this.#options
+    const key = JSON.stringify(code)
+    if (loadCode === undefined || this.#code.has(key)) return this.#code.get(key)
+    if (this.#code.size >= 100) this.#code.clear()
+    this.#code.set(key, undefined)
+    loadCode(code).then(
+      (found) => {
+        this.#code.set(key, found)
+        this.#lookAgain()
+        this.idle()
+        if (this.#client?.refreshesDiagnostics === true) this.#connection.ask("workspace/diagnostic/refresh")
+      },
+      (error: unknown) => this.log(String(error)),
+    )
+    return undefined
   }
 
   #folderOf(uri: string): SourceFolder | null {
@@ -307,6 +335,33 @@ export class LanguageServer implements Handler {
     })
   }
 
+  /** An editor need not open code files here: another server has them. */
+  #codeOnDisk(uri: string): TextDocument | undefined {
+    const text = isCodePath(uri) ? this.#options.readFile?.(uri) : undefined
+    if (text === undefined || text === null) return undefined
+    return new TextDocument(uri, text, 0, this.#client?.encoding ?? "utf-16", this.#around)
+  }
+
+  /** Of a code file only the ways to the declarations that use an export are known. */
+  #answerCode(method: string, document: TextDocument, params: JsonObject): Lsp.Location[] | null {
+    const isWay = method === "textDocument/definition" || method === "textDocument/references"
+    const folder = isWay ? this.#folderOf(document.uri) : null
+    const name = folder === null ? undefined : exportAt(document.text, offsetIn(document, params))
+    if (folder === null || name === undefined) return isWay ? [] : null
+    const files = new Files(folder.texts)
+    return folder.paths().flatMap((path) => {
+      if (!files.named(path).has(folder.file)) return []
+      const { functions = [], tree } = files.checked(path)?.program ?? {}
+      return [...functions].flatMap(([own, { code, declaration, name: at }]) => {
+        const isHere = code?.files.entry === folder.file && declaration.file !== undefined && !isForeign(at)
+        if (!isHere || (code.name !== name && name !== "default") || tree === undefined || own.includes("#")) return []
+        const uri = folder.uriOf(path)
+        const text = this.#openAt(uri) ?? document.beside(uri, tree.text)
+        return [{ uri, range: text.range(at) }]
+      })
+    })
+  }
+
   /** Undefined for a client that shows no links. */
   #codePage(): ServerOptions["codePage"] {
     return this.#client?.linkedCodes === true ? this.#options.codePage : undefined
@@ -352,6 +407,7 @@ function diagnosticsOf(
   codePage: ServerOptions["codePage"],
   uriOf: (file: string) => string | undefined,
 ): Lsp.Diagnostic[] {
+  if (isCodePath(document.uri)) return []
   if (document.isTooLarge) {
     const message = `The file is too large: a workflow has at most ${sourceBytes / 1024 / 1024} MiB`
     return [{ range: document.range({ start: 0, end: 0 }), severity: 1, source: "wire", message }]
@@ -372,7 +428,7 @@ type Answer = (document: TextDocument, params: JsonObject, client: Client, aroun
 
 /** Whether a text may name another file. */
 function mayUse(text: string): boolean {
-  return text.includes('.wire"')
+  return /\.(?:wire|js|ts)"/.test(text)
 }
 
 function offsetIn(document: TextDocument, params: JsonObject): number {

@@ -3,12 +3,12 @@ import { readRegularFile } from "../compiler/read-regular-file.ts"
 import { fileURLToPath } from "node:url"
 import { codePage } from "./code-page.ts"
 import { folderOnDisk } from "./folder-on-disk.ts"
-import { LanguageServer } from "./language-server.ts"
+import { LanguageServer, type ServerOptions } from "./language-server.ts"
 import { testFilesIn } from "./files-in.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 /** Serves the editor at standard input and output until it is done, or gone. The exit code. */
-export async function serveStdio(version: string): Promise<number> {
+export async function serveStdio(version: string, loadCode?: ServerOptions["loadCode"]): Promise<number> {
   const code = await new Promise<number>((resolve) => {
     const server = new LanguageServer({
       version,
@@ -25,6 +25,7 @@ export async function serveStdio(version: string): Promise<number> {
       },
       testFiles: testFilesIn,
       folderOf: folderOnDisk,
+      ...(loadCode !== undefined && { loadCode }),
     })
     process.stdout.on("error", () => server.end())
     process.stdin.on("data", (chunk: Buffer) => server.receive(chunk))

@@ -77,24 +77,22 @@ class SharedParts {
 }
 
 function ownChange(
-  { input: same, before, after }: Compared,
+  { input: known, before, after }: Compared,
   earlier: PlanNode,
   node: PlanNode,
   input: { readonly before: JsonObject; readonly after: JsonObject },
 ): string | null {
   if (differ(textOf(earlier), textOf(node))) return "Its text changed"
-  if (differ(modelsOf(before, earlier), modelsOf(after, node))) return "Its model changed"
-  if (differ(toolsOf(before, earlier), toolsOf(after, node))) return "Its tools changed"
-  if (differ(filesOf(before, earlier), filesOf(after, node))) return "A workflow that it calls changed"
-  if (!haveSameType(before, earlier, after, node)) return "Its types changed"
+  const part = parts.find(({ isSame }) => !isSame(before, earlier, after, node))
+  if (part !== undefined) return part.why
   const changed = fieldsOf(node, "input").find((name) => {
-    let isSame = same.get(name)
+    let isSame = known.get(name)
     if (isSame === undefined) {
       isSame =
         name === ""
           ? jsonEqual(input.before, input.after)
           : jsonEqual(input.before[name] ?? null, input.after[name] ?? null)
-      same.set(name, isSame)
+      known.set(name, isSame)
     }
     return !isSame
   })
@@ -102,16 +100,95 @@ function ownChange(
   return changed === "" ? "The input changed" : `input.${changed} changed`
 }
 
+/** What a node is made of besides its own text. */
+const parts: readonly {
+  readonly property: string
+  readonly why: string
+  readonly isSame: (before: SharedParts, earlier: PlanNode, after: SharedParts, node: PlanNode) => boolean
+}[] = [
+  { property: "model", why: "Its model changed", isSame: same(modelsOf) },
+  { property: "uses", why: "Its tools changed", isSame: same(toolsOf) },
+  { property: "workflow", why: "A workflow that it calls changed", isSame: same(filesOf) },
+  { property: "output", why: "Its types changed", isSame: haveSameType },
+]
+
+function same(part: (parts: SharedParts, node: PlanNode) => JsonValue): (typeof parts)[number]["isSame"] {
+  return (before, earlier, after, node) => !differ(part(before, earlier), part(after, node))
+}
+
+/** Keys of nodes whose property has another name. */
+const propertyNames: Readonly<Record<string, string>> = {
+  loop: "for",
+  locals: "dynamic",
+  files: "file",
+  requires: "require",
+  choice: "model",
+  workflows: "uses",
+  fields: "output",
+}
+
+/** How the steps of a plan differ from those of an earlier one, by their definitions alone. */
+export function compareSteps(before: Plan, after: Plan): StepChanges {
+  const numbers = new Map<string, number>()
+  const [old, now] = [new SharedParts(before, numbers), new SharedParts(after, numbers)]
+  const known = new Map(before.nodes.map((node) => [node.id, node]))
+  const changes: { same: string[]; changed: ChangedStep[]; after: string[]; new: string[] } = {
+    same: [],
+    changed: [],
+    after: [],
+    new: [],
+  }
+  const differing = new Set<string>()
+  for (const node of after.nodes) {
+    const earlier = known.get(node.id)
+    known.delete(node.id)
+    const properties = earlier === undefined ? [] : changedProperties(old, earlier, now, node)
+    const follows = node.depends_on.some((id) => differing.has(id))
+    if (earlier !== undefined && properties.length === 0 && !follows) {
+      changes.same.push(node.id)
+      continue
+    }
+    differing.add(node.id)
+    if (earlier === undefined) changes.new.push(node.id)
+    else if (properties.length > 0) changes.changed.push({ step: node.id, properties })
+    else changes.after.push(node.id)
+  }
+  return { ...changes, gone: [...known.keys()] }
+}
+
+export interface ChangedStep {
+  readonly step: string
+  readonly properties: readonly string[]
+}
+
+/** Steps by their ids. `after`: a step before it differs. */
+export interface StepChanges {
+  readonly same: readonly string[]
+  readonly changed: readonly ChangedStep[]
+  readonly after: readonly string[]
+  readonly new: readonly string[]
+  readonly gone: readonly string[]
+}
+
+function changedProperties(before: SharedParts, earlier: PlanNode, after: SharedParts, node: PlanNode): string[] {
+  const [old, now] = [textOf(earlier, true), textOf(node, true)]
+  const keys = [...Object.keys(now), ...Object.keys(old)]
+  const own = keys.filter((key) => differ(old[key] ?? null, now[key] ?? null)).map((key) => propertyNames[key] ?? key)
+  const shared = parts.flatMap(({ property, isSame }) => (isSame(before, earlier, after, node) ? [] : [property]))
+  return [...new Set([...own, ...shared])]
+}
+
 function differ(one: JsonValue, other: JsonValue): boolean {
   return canonicalJson(one) !== canonicalJson(other)
 }
 
-/** What the author wrote in the node itself; how it is laid out does not count. */
-function textOf(node: PlanNode): JsonValue {
+/** What the author wrote in the node itself; how it is laid out does not count. `whole`: also what has no part in what the node gives. */
+function textOf(node: PlanNode, whole = false): JsonObject {
   const own: Record<string, unknown> = { ...node }
-  // Compared by themselves, or without a part in what the node gives.
-  for (const key of ["depends_on", "models", "uses", "output", "limits", "concurrency", "id", "name"]) delete own[key]
-  return withoutTexts(own as JsonValue)
+  // Compared by themselves.
+  for (const key of ["depends_on", "models", "uses", "output", "id", "name"]) delete own[key]
+  if (!whole) for (const key of ["limits", "concurrency", "batch"]) delete own[key]
+  return withoutTexts(own as JsonObject) as JsonObject
 }
 
 function modelsOf(parts: SharedParts, node: PlanNode): JsonValue {

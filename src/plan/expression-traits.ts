@@ -5,7 +5,11 @@ import type { ApprovalPlan, AssetExpression, Entry, Expression, ListExpression, 
 export interface Traits {
   /** Without `call`, `repeat`, `read` and `render`. */
   readonly pure: boolean
-  /** Has a list from a list in it, which may take long. */
+  /** How many calls of code are written in it, those in functions included. */
+  readonly code: number
+  /** Has a list from a list in it. */
+  readonly lists: boolean
+  /** May take long: it has a list, or calls code. */
   readonly loops: boolean
   readonly secrets: boolean
   /** Refers to the agent's own values, so that it can differ from one iteration to the next. */
@@ -30,12 +34,16 @@ export function traits(expression: Expression): Traits {
   if (before !== undefined) return before
   const parts = children(expression).map(traits)
   const pure = !effectOps.has(op) && parts.every((part) => part.pure)
+  const code = parts.reduce((sum, part) => sum + part.code, op === "own-function" ? (expression.code ?? 0) : 0)
+  const lists = op === "list" || (op === "own-function" && expression.loops) || parts.some((part) => part.lists)
   const found: Traits = {
     pure,
-    loops: op === "list" || (op === "own-function" && expression.loops) || parts.some((part) => part.loops),
+    code,
+    lists,
+    loops: lists || code > 0,
     secrets: parts.some((part) => part.secrets),
     local: parts.some((part) => part.local),
-    known: pure && parts.every((part) => part.known),
+    known: pure && !(op === "own-function" && expression.code !== undefined) && parts.every((part) => part.known),
     run: parts.some((part) => part.run),
     failures: op === "failure" || parts.some((part) => part.failures),
   }
@@ -49,6 +57,8 @@ const leaves = new Map<Root["kind"] | null, Traits>()
 function leafTraits(root: Root["kind"] | null): Traits {
   return {
     pure: true,
+    code: 0,
+    lists: false,
     loops: false,
     secrets: root === "secrets",
     local: root === "local" || root === "variable",

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { CodeFiles } from "../source/code-files.ts"
 import type { Type } from "../types/types.ts"
 import type { ValueFunctionName } from "../check/function-table.ts"
 
@@ -59,6 +60,8 @@ export type Root =
   | { readonly kind: "rounds"; readonly name: string }
   /** A person's answer; of a looped question the array of answers. */
   | { readonly kind: "ask"; readonly name: string }
+  /** The data of an event, or the time at which the wait ended; of a looped wait the array of them. */
+  | { readonly kind: "wait"; readonly name: string }
   /** A top-level dynamic value. */
   | { readonly kind: "dynamic"; readonly name: string }
   /** A dynamic value of the agent that the expression stands in. */
@@ -143,6 +146,8 @@ export interface OwnFunctionExpression {
   readonly version: string
   /** It goes over lists. */
   readonly loops: boolean
+  /** Calls of code in it. Absent where there are none. */
+  readonly code?: number
   /** What the checker could not know of the arguments is checked when it is called. */
   readonly untyped: boolean
   readonly text: string
@@ -151,6 +156,8 @@ export interface OwnFunctionExpression {
 export interface FunctionPlan {
   readonly parameters: readonly { readonly name: string; readonly type: Type }[]
   readonly value: Expression
+  /** The export of a code file that computes it, in place of `value`. */
+  readonly code?: { readonly files: CodeFiles; readonly name: string }
   /** The type of the result, where the checker could not know it. */
   readonly result: Type | null
   readonly version: string

@@ -234,7 +234,7 @@ export class Lowering {
       const base = this.#captured(historyOf(root.name, text), text)
       return rest.length === 0 ? base : { op: "chain", base, steps: rest, ...lenient, text }
     }
-    const named = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
+    const named = ["agent", "ask", "wait", "dynamic", "local"].includes(root.kind)
     const steps = this.#steps(named ? node.steps.slice(1) : node.steps)
     const end = named ? node.steps[0]?.end : node.base.end
     const reference: Expression = {
@@ -304,12 +304,14 @@ export class Lowering {
     const name = node.name.text
     const { expressionTypes, types } = this.#program
     const called = this.#functions[name] ?? unchecked(`the function ${name}`)
+    const code = called.code === undefined ? traits(called.value).code : 1
     return {
       op: "own-function",
       name,
       items: node.items.map((item) => this.expression(item, place)),
       version: called.version,
-      loops: traits(called.value).loops,
+      loops: traits(called.value).lists,
+      ...(code === 0 ? {} : { code }),
       untyped: node.items.some((item) => isUntyped(expressionTypes.get(item), types)),
       text: this.#text(node),
     }

@@ -22,7 +22,7 @@ import type {
   StatedPrice,
   ToolPlan,
 } from "./plan-shape.ts"
-import { inferenceOf, propertyBlock, responseFormat } from "./plan-settings.ts"
+import { inferenceOf, promptCacheIn, propertyBlock, responseFormat } from "./plan-settings.ts"
 
 const apiTimeoutSeconds = 30
 const apiRetries = 2
@@ -61,6 +61,7 @@ export class BackendPlanner {
       response_format: responseFormat(body),
       system: this.#lower.optional(body, "system", `model.${name}.system`),
       price: priceOf(propertyBlock(body, "price")),
+      ...promptCacheIn(body),
     }
   }
 

@@ -6,7 +6,7 @@ import type { FunctionSymbol, Program } from "../check/program.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { isUntyped } from "../types/type-parts.ts"
 import type { FunctionPlan } from "./expression.ts"
-import { Lowering, type FunctionPlans } from "./lower.ts"
+import { Lowering, unchecked, type FunctionPlans } from "./lower.ts"
 import { withoutTexts } from "./without-texts.ts"
 
 const planned = new WeakMap<Program, FunctionPlans>()
@@ -20,9 +20,15 @@ export function planFunctions(program: Program): FunctionPlans {
   })
 }
 
+/** Whether a function of the plan is code. */
+export function hasCode({ functions }: { readonly functions?: FunctionPlans }): boolean {
+  return functions !== undefined && Object.values(functions).some(({ code }) => code !== undefined)
+}
+
 function planFunction(program: Program, symbol: FunctionSymbol, plans: FunctionPlans): FunctionPlan {
   const { declaration, variables, result } = symbol
   const parameters = [...variables].map(([name, { type }]) => ({ name, type }))
+  if (declaration.file !== undefined) return planCode(program, symbol, parameters)
   const lowering = new Lowering(program, plans, [...variables.keys()])
   const value = lowering.expression(declaration.value, `function.${declaration.name.text}`)
   const found = program.expressionTypes.get(declaration.value)
@@ -30,4 +36,18 @@ function planFunction(program: Program, symbol: FunctionSymbol, plans: FunctionP
   const types = [...parameters.map(({ type }) => type), ...(checked === null ? [] : [checked])]
   const facts = [types.map((type) => toJsonSchema(type, program.types)), withoutTexts(value as object as JsonValue)]
   return { parameters, value, result: checked, version: textDigest(canonicalJson(facts)) }
+}
+
+/** A function of a code file: its texts are a part of what identifies it. */
+function planCode(
+  program: Program,
+  { code, result }: FunctionSymbol,
+  parameters: FunctionPlan["parameters"],
+): FunctionPlan {
+  if (code === undefined) return unchecked("a function of a file that is not there")
+  const types = [...parameters.map(({ type }) => type), result]
+  const { entry, texts } = code.files
+  const facts = [types.map((type) => toJsonSchema(type, program.types)), code.name, entry, texts]
+  const version = textDigest(canonicalJson(facts))
+  return { parameters, value: { op: "literal", value: null }, code, result, version }
 }

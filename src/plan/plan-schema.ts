@@ -20,11 +20,12 @@ export const node: Schema<PlannedNode & { readonly rerun?: NodeChange }> = named
   "Node",
   object({
     id: string(),
-    kind: oneOf(["dynamic", "agent", "ask", "output"]),
+    kind: oneOf(["dynamic", "agent", "ask", "wait", "output"]),
     name: string(),
     depends_on: array(string()),
     when: optional(string({ description: "The source text of the node's condition, where it has one." })),
     at_most: optional(integer({ description: "Of an agent that repeats: the most rounds." })),
+    event: optional(string({ description: "Of a wait: the name of the event that it waits for." })),
     workflow: optional(calledWorkflow),
     workflows: optional(
       array(calledWorkflow, { description: "All files that the node calls, where there are several." }),

@@ -3,11 +3,16 @@ import { constantFields, constantIn, constantOf } from "../check/constants.ts"
 import { propertyIn } from "../check/properties.ts"
 import { propertyOf, type Properties, wordIn } from "../syntax/property-of.ts"
 import { inferenceKeys, isWordOf } from "../syntax/property-table.ts"
-import type { Inference, ResponseFormat } from "./plan-shape.ts"
+import type { Inference, PromptCacheWord, ResponseFormat } from "./plan-shape.ts"
 
 export function responseFormat(block: Properties | undefined): ResponseFormat | null {
   const word = wordIn(block, "response_format")
   return isWordOf("response_format", word) ? word : null
+}
+
+export function promptCacheIn(block: Properties | undefined): { readonly prompt_cache?: PromptCacheWord } {
+  const word = wordIn(block, "prompt_cache")
+  return isWordOf("prompt_cache", word) ? { prompt_cache: word } : {}
 }
 
 export function propertyBlock(block: Properties | undefined, name: string): Properties | undefined {

@@ -95,6 +95,8 @@ export interface ModelPlan {
   /** For its agents that have none of their own. */
   readonly system: Expression | null
   readonly price: StatedPrice | null
+  /** Absent where it states none. */
+  readonly prompt_cache?: PromptCacheWord
 }
 
 /** Prices of a million tokens. */
@@ -131,6 +133,7 @@ export type ModelUses = readonly [ModelUse, ...ModelUse[]]
 
 export type AssetKind = WordOf<"asset">
 export type ResponseFormat = WordOf<"response_format">
+export type PromptCacheWord = WordOf<"prompt_cache">
 
 /** Keys as the author writes them; merged provider, model, agent, the later wins. */
 export interface Inference {
@@ -209,10 +212,10 @@ export interface HttpToolPlan {
 
 export type SendPlan = { readonly to: "query" | "body" } | { readonly to: "header"; readonly name: string }
 
-export type PlanNode = DynamicNode | AgentNode | AskNode | OutputNode
+export type PlanNode = DynamicNode | AgentNode | AskNode | WaitNode | OutputNode
 
 interface NodeBase {
-  /** `dynamic.x`, `agent.y`, `ask.z` or `output`. */
+  /** `dynamic.x`, `agent.y`, `ask.z`, `wait.w` or `output`. */
   readonly id: string
   readonly name: string
   readonly depends_on: readonly string[]
@@ -228,12 +231,18 @@ export interface OutputNode extends NodeBase {
   readonly fields: readonly Entry[]
 }
 
+export interface BatchPlan {
+  readonly within_hours: number
+}
+
 export interface AgentNode extends NodeBase {
   readonly kind: "agent"
   readonly loop: LoopPlan | null
   readonly when: WhenPlan | null
   /** Absent where it does not repeat. */
   readonly repeat?: RoundsPlan
+  /** Hours in which its items are done in batches. Absent where its calls are made one by one. */
+  readonly batch?: BatchPlan
   /** Items of the loop at a time; null: as many as the run allows. */
   readonly concurrency: number | null
   readonly on_failure: "fail" | "skip"
@@ -255,6 +264,10 @@ export interface AgentNode extends NodeBase {
   readonly system: Expression | null
   /** Over all of its iterations; null where it has none. */
   readonly limits: Limits | null
+  /** Absent where it states none. */
+  readonly prompt_cache?: PromptCacheWord
+  /** The beginning of its prompt that stays the same holds private values. Absent where it holds none. */
+  readonly keeps_private?: true
   readonly output: RecordType
   readonly requires: readonly RequirementPlan[]
 }
@@ -292,6 +305,32 @@ export interface AskNode extends NodeBase {
   readonly output: RecordType
   readonly requires: readonly RequirementPlan[]
 }
+
+/** Waits for a time or an event. Its durable identity is its id, with the position of the item in a loop. */
+export interface WaitNode extends NodeBase {
+  readonly kind: "wait"
+  readonly loop: LoopPlan | null
+  readonly when: WhenPlan | null
+  readonly awaits: AwaitedPlan
+}
+
+/** What ends a wait. */
+export type AwaitedPlan =
+  /** A number. */
+  | { readonly kind: "seconds"; readonly seconds: Expression }
+  /** A string. */
+  | { readonly kind: "until"; readonly until: Expression }
+  | {
+      readonly kind: "event"
+      readonly event: string
+      /** A string; null: it is empty. */
+      readonly key: Expression | null
+      /** A number. */
+      readonly expires_seconds: Expression
+      /** The value when no event comes in time, of the type `output`; null: the run fails. */
+      readonly on_expiry: Expression | null
+      readonly output: RecordType
+    }
 
 /** When an agent that repeats is done. */
 export interface RoundsPlan {
@@ -355,13 +394,15 @@ export interface FilePlan {
 /** A node as the public plan shows it: `/validate` and `workflow_planned`. */
 export interface PlannedNode {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "ask" | "output"
+  readonly kind: "dynamic" | "agent" | "ask" | "wait" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
   /** The source text of its condition. */
   readonly when?: string
   /** Max rounds of an agent that repeats. */
   readonly at_most?: number
+  /** The name of the event that it waits for. */
+  readonly event?: string
   /** The files that it calls, where there are any: the first one, and all of them where there are more. */
   readonly workflow?: PlannedWorkflow
   readonly workflows?: readonly PlannedWorkflow[]

@@ -1,11 +1,12 @@
-import { wordOfVerify } from "../check/check-triggers.ts"
+import { eventBlock, wordOfVerify } from "../check/check-triggers.ts"
 import { constantIn, numberIn } from "../check/constants.ts"
 import type { Program, TriggerSymbol } from "../check/program.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { expressionIn, propertyOf, valuesOf, type Properties, wordOrString } from "../syntax/property-of.ts"
 import { isWordOf, type WordList, type WordOf } from "../syntax/property-table.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { RecordType } from "../types/types.ts"
+import { anyType } from "../types/primitives.ts"
+import type { RecordType, Type } from "../types/types.ts"
 import type { Entry, Expression } from "./expression.ts"
 import { planFunctions } from "./plan-functions.ts"
 import type { Plan } from "./plan-shape.ts"
@@ -21,6 +22,8 @@ export interface SchedulePlan {
   readonly catch_up: WordOf<"catch_up">
   readonly overlap: WordOf<"overlap">
   readonly input: readonly Entry[]
+  /** What the output of the run before has to be, where the input is made from it: the file may have changed since. */
+  readonly previous?: Pick<Plan, "types"> & { readonly output: Type }
   /** What its expressions may call. Absent where there is nothing. */
   readonly functions?: Pick<Plan, "functions" | "types">
 }
@@ -33,6 +36,8 @@ export interface WebhookPlan {
   readonly secrets: readonly string[]
   readonly when: Expression | null
   readonly input: readonly Entry[]
+  /** It sends events, and starts no runs. Absent where it starts runs. */
+  readonly event?: EventPlan
   /** The names of headers and fields of the query that the expressions need, as written. */
   readonly headers: readonly string[]
   readonly queries: readonly string[]
@@ -40,6 +45,17 @@ export interface WebhookPlan {
   readonly reply_within_seconds: number | null
   /** What its expressions may call. Absent where there is nothing. */
   readonly functions?: Pick<Plan, "functions" | "types">
+}
+
+export interface EventPlan {
+  readonly name: string
+  /** A string; null: it is empty. */
+  readonly key: Expression | null
+  /** Null: the data is null. */
+  readonly data: readonly Entry[] | null
+  readonly keep_seconds: number
+  /** Runs of all callers take it. */
+  readonly everyone: boolean
 }
 
 export type Verification =
@@ -73,6 +89,7 @@ function planTrigger(program: Program, { declaration, headers, queries }: Trigge
       catch_up: wordIn("catch_up", body) ?? "last",
       overlap: wordIn("overlap", body) ?? "skip",
       input,
+      ...(readsPrevious(body) && { previous: { types, output: program.output?.type ?? anyType } }),
       ...callable,
     }
   }
@@ -84,10 +101,34 @@ function planTrigger(program: Program, { declaration, headers, queries }: Trigge
     secrets: secretNames(expressionIn(body, "secret")),
     when: when === undefined ? null : lower.expression(when, path),
     input,
+    ...eventOf(lower, declaration, path),
     headers,
     queries,
     reply_within_seconds: numberIn(body, "reply_within_seconds"),
     ...callable,
+  }
+}
+
+function readsPrevious(body: Properties): boolean {
+  return valuesOf(body, "input").some(({ value }) => {
+    let reads = false
+    eachChain(value, ({ base }) => (reads ||= base.kind === "name" && base.text === "previous"))
+    return reads
+  })
+}
+
+function eventOf(lower: Lowering, declaration: Syntax.TriggerDeclaration, path: string): Pick<WebhookPlan, "event"> {
+  const block = eventBlock(declaration)
+  if (block === undefined) return {}
+  const key = expressionIn(block, "key")
+  return {
+    event: {
+      name: textIn(block, "name") ?? unchecked("an event without `name`"),
+      key: key === undefined ? null : lower.expression(key, path),
+      data: propertyOf(block, "data") === undefined ? null : lower.entries(valuesOf(block, "data"), path),
+      keep_seconds: numberIn(block, "keep_seconds") ?? 0,
+      everyone: propertyOf(block, "to") !== undefined,
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { openingComment } from "../source/opening-comment.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
 import { fileStem } from "../check/check-file.ts"
 import { numberIn } from "../check/constants.ts"
-import type { AgentSymbol, AskSymbol, Program, WorkflowSymbol } from "../check/program.ts"
+import type { AgentSymbol, AskSymbol, Program, WaitSymbol, WorkflowSymbol } from "../check/program.ts"
 import { secretRoutes } from "../check/secret-routes.ts"
 import { secretsOfRuns } from "./plan-triggers.ts"
 import type { RecordType } from "../types/types.ts"
@@ -17,10 +17,11 @@ import { Lowering, targetName, unchecked } from "./lower.ts"
 import { expressionIn, propertyOf, valuesOf, wordIn, type Properties } from "../syntax/property-of.ts"
 import { limitKeys } from "../syntax/property-table.ts"
 import { BackendPlanner } from "./plan-backends.ts"
-import { inferenceOf, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
+import { inferenceOf, promptCacheIn, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
 import type {
   AgentNode,
   AskNode,
+  AwaitedPlan,
   CalledWorkflow,
   ContextPlan,
   DynamicNode,
@@ -33,12 +34,14 @@ import type {
   PlanNode,
   RequirementPlan,
   UsePlan,
+  WaitNode,
   WhenPlan,
   WorkflowUsePlan,
 } from "./plan-shape.ts"
 import { topologicalOrder } from "./topological-order.ts"
 
 const defaultMaxSteps = 16
+const defaultBatchHours = 24
 const emptyRecord: RecordType = { kind: "record", fields: [] }
 
 // A file may be called from many places.
@@ -108,7 +111,7 @@ class Planner {
     const dependencies = (id: string): ReadonlySet<string> => program.dependencies.get(id) ?? new Set()
     const declared: string[] = []
     for (const declaration of program.tree.declarations) {
-      if (declaration.kind === "agent" || declaration.kind === "ask") {
+      if (declaration.kind === "agent" || declaration.kind === "ask" || declaration.kind === "wait") {
         declared.push(`${declaration.kind}.${declaration.name.text}`)
       } else if (declaration.kind === "dynamic") {
         for (const field of declaration.body.items) declared.push(`dynamic.${field.name.text}`)
@@ -123,9 +126,11 @@ class Planner {
       const name = id.slice(id.indexOf(".") + 1)
       const agent = id.startsWith("agent.") ? program.agents.get(name) : undefined
       const ask = id.startsWith("ask.") ? program.asks.get(name) : undefined
+      const wait = id.startsWith("wait.") ? program.waits.get(name) : undefined
       const dynamic = id.startsWith("dynamic.") ? program.dynamics.get(name) : undefined
       if (agent !== undefined) nodes.push(this.#agent(id, name, agent, dependsOn(id)))
       else if (ask !== undefined) nodes.push(this.#ask(id, name, ask, dependsOn(id)))
+      else if (wait !== undefined) nodes.push(this.#wait(id, name, wait, dependsOn(id)))
       else if (dynamic !== undefined) nodes.push(this.#dynamic(id, name, dynamic.field, dependsOn(id)))
     }
     const { output } = program
@@ -164,11 +169,14 @@ class Planner {
       context: this.#context(propertyOf(body, "context"), models, id),
       ...this.#messages(body, id),
       ...this.#repeat(propertyBlock(body, "repeat"), id),
+      ...batchOf(body),
       locals,
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
       instruction: this.#lower.required(body, "instruction", `${id}.instruction`),
       system: this.#lower.optional(body, "system", `${id}.system`),
       limits: limitsOf(propertyBlock(body, "limits")),
+      ...promptCacheIn(body),
+      ...(this.#program.privateBeginnings.has(name) && { keeps_private: true as const }),
       output: symbol.output,
       requires: this.#requires(body),
     }
@@ -193,7 +201,27 @@ class Planner {
     }
   }
 
-  /** What agents and questions have in common. */
+  #wait(id: string, name: string, symbol: WaitSymbol, depends_on: string[]): WaitNode {
+    const { concurrency: _none, ...head } = this.#head(id, "wait", name, symbol.declaration, depends_on)
+    return { ...head, awaits: this.#awaits(id, symbol) }
+  }
+
+  #awaits(id: string, { declaration: { body }, output }: WaitSymbol): AwaitedPlan {
+    const optional = (property: string): Expression | null => this.#lower.optional(body, property, `${id}.${property}`)
+    const [seconds, until] = [optional("seconds"), optional("until")]
+    if (seconds !== null) return { kind: "seconds", seconds }
+    if (until !== null) return { kind: "until", until }
+    return {
+      kind: "event",
+      event: textIn(body, "event") ?? unchecked("a wait without an event"),
+      key: optional("key"),
+      expires_seconds: optional("expires_seconds") ?? { op: "literal", value: defaultExpirySeconds },
+      on_expiry: optional("on_expiry"),
+      output,
+    }
+  }
+
+  /** What steps have in common. */
   #head<Kind extends Syntax.StepDeclaration["kind"]>(
     id: string,
     kind: Kind,
@@ -360,4 +388,9 @@ function limitsOf(block: Properties | undefined): Limits | null {
     if (limit !== null) limits[key] = limit
   }
   return Object.keys(limits).length === 0 ? null : limits
+}
+
+function batchOf(body: Properties): Pick<AgentNode, "batch"> {
+  if (propertyOf(body, "batch") === undefined) return {}
+  return { batch: { within_hours: numberIn(propertyBlock(body, "batch"), "within_hours") ?? defaultBatchHours } }
 }

@@ -1,6 +1,15 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "./expression.ts"
-import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
+import type {
+  AgentNode,
+  AwaitedPlan,
+  Inference,
+  Plan,
+  PlanNode,
+  PlannedNode,
+  PromptCacheWord,
+  ResponseFormat,
+} from "./plan-shape.ts"
 import { approvalParts, children, traits } from "./expression-traits.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
@@ -38,6 +47,8 @@ export interface CallSettings {
   readonly system: Expression | null
   readonly inference: Inference
   readonly response_format: ResponseFormat
+  /** Null: neither the agent nor the model states one. */
+  readonly prompt_cache: PromptCacheWord | null
 }
 
 // Plans are kept by their source and run again and again.
@@ -97,9 +108,10 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
     // One output may have as many expressions as a workflow has nodes.
     for (const expression of expressionsOf(node)) {
       addEffects(expression, effects)
-      const { pure, run, failures } = traits(expression)
+      const { pure, run, failures, code } = traits(expression)
       isPure &&= pure
-      showsRun ||= run
+      // Code sees the run's start.
+      showsRun ||= run || code > 0
       showsFailures ||= failures
       if (++looked % perStep === 0) yield
     }
@@ -135,8 +147,9 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
 function plannedNode(node: PlanNode): PlannedNode {
   const { id, kind, name, depends_on } = node
   const rounds = node.kind === "agent" && node.repeat !== undefined ? { at_most: node.repeat.at_most } : {}
-  const planned = { id, kind, name, depends_on, ...rounds }
-  return (node.kind === "agent" || node.kind === "ask") && node.when !== null
+  const event = node.kind === "wait" && node.awaits.kind === "event" ? { event: node.awaits.event } : {}
+  const planned = { id, kind, name, depends_on, ...rounds, ...event }
+  return (node.kind === "agent" || node.kind === "ask" || node.kind === "wait") && node.when !== null
     ? { ...planned, when: node.when.text }
     : planned
 }
@@ -172,6 +185,7 @@ function callSettings(plan: Plan, agent: AgentNode): CallSettings[] {
     system: plan.models[name]?.system ?? null,
     inference: mergedInference(plan, name, inference),
     response_format: agent.response_format ?? plan.models[name]?.response_format ?? "auto",
+    prompt_cache: agent.prompt_cache ?? plan.models[name]?.prompt_cache ?? null,
   }))
 }
 
@@ -215,6 +229,10 @@ export function expressionsOf(node: PlanNode): Expression[] {
         node.on_expiry,
         ...requiresOf(node),
       ].filter((expression) => expression !== null)
+    case "wait":
+      return [node.loop?.items ?? null, node.when?.condition ?? null, ...awaitedParts(node.awaits)].filter(
+        (expression) => expression !== null,
+      )
     case "agent":
       return [
         ...(node.loop === null ? [] : [node.loop.items]),
@@ -232,6 +250,11 @@ export function expressionsOf(node: PlanNode): Expression[] {
         ...requiresOf(node),
       ].filter((expression) => expression !== null)
   }
+}
+
+function awaitedParts(awaits: AwaitedPlan): (Expression | null)[] {
+  if (awaits.kind === "event") return [awaits.key, awaits.expires_seconds, awaits.on_expiry]
+  return [awaits.kind === "seconds" ? awaits.seconds : awaits.until]
 }
 
 function requiresOf({ requires }: Pick<AgentNode, "requires">): (Expression | null)[] {

@@ -27,3 +27,19 @@ export function wholePrice(stated: StatedPrice, api: ApiName | undefined): Price
   }
   return price
 }
+
+const inBatches = new WeakMap<Price, Price>()
+
+/** The price of a call that is made in a batch. */
+export function batchPrice(price: Price): Price {
+  if (price.batch === 1) return price
+  let found = inBatches.get(price)
+  if (found === undefined) {
+    // Without the error of the binary form.
+    const of = (amount: number): number => Number((amount * price.batch).toPrecision(15))
+    const { input, cached, written, output } = price
+    found = { ...price, input: of(input), cached: of(cached), written: of(written), output: of(output), batch: 1 }
+    inBatches.set(price, found)
+  }
+  return found
+}

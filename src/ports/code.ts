@@ -1,22 +1,4 @@
-/** The texts of code files by their paths from the root: a file, and all that it imports. */
-export interface CodeFiles {
-  readonly entry: string
-  readonly texts: Readonly<Record<string, string>>
-}
-
-/** Why a code file cannot be loaded, and where: counted from 1, null where it is not known. */
-export interface CodeProblem {
-  readonly kind: "invalid-code" | "unknown-file"
-  readonly message: string
-  readonly file: string
-  readonly line: number | null
-  readonly column: number | null
-}
-
-/** What each export of a code file is. */
-export type CodeExports = Readonly<Record<string, "function" | "async" | "generator" | "value">>
-
-export type CheckedCode = { readonly exports: CodeExports } | { readonly problem: CodeProblem }
+import type { CheckedCode, CodeFiles } from "../source/code-files.ts"
 
 export interface CodeCall {
   readonly code: CodeFiles
@@ -42,7 +24,8 @@ export type CodeLimit = "call" | "run" | "memory" | "result" | "recursion"
 
 /** One context: what a call leaves behind, the next one sees. */
 export interface CodeSession {
-  call(call: CodeCall): Promise<CodeAnswer>
+  /** The answers in the order of the calls. After one that is no value no more calls are made. */
+  callAll(calls: readonly CodeCall[]): Promise<CodeAnswer[]>
   /** Ends it at once, and a call that is under way: that is never answered. */
   close(): void
 }

@@ -2,12 +2,13 @@ import type { Arrival, Arrivals } from "./egress.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
-import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
+import type { Inference, PromptCacheWord, ResponseFormat } from "../plan/plan-shape.ts"
 import type { Price } from "../plan/price-of-model.ts"
 import type { ModelCallRecord, Rejection, TokenUsage, Usage } from "../log/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.ts"
 import type { RetryProgress, TurnProgress } from "../log/turn-progress.ts"
+import type { BatchSeat } from "./batch-seat.ts"
 import type { SentRequest } from "./sent-request.ts"
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
@@ -79,6 +80,35 @@ export interface ModelRequest {
   readonly progress: TurnProgress | null
   /** Stream upstream and report text as it comes. */
   readonly deltas: boolean
+  /** Absent for what is asked once. */
+  readonly cache?: PromptCache
+  /** The answer is streamed, though nobody is shown its text: others wait until it begins. */
+  readonly isAhead?: true
+}
+
+/**
+ * The beginning of a request that stays the same from call to call: tools, system text, then the conversation. It ends in the system text, or
+ * after some messages and some parts and characters of the next.
+ */
+export interface StablePart {
+  /** Characters of the system text; null: all of it. */
+  readonly system: number | null
+  /** Whole messages of the input. */
+  readonly messages: number
+  /** Whole parts of the message after them, and characters of the part after those. */
+  readonly parts: number
+  readonly characters: number
+}
+
+/** What a request says about the backend's cache of prompts. */
+export interface PromptCache {
+  readonly mode: PromptCacheWord
+  /** The file states it: it is obeyed at any endpoint, and for private values. */
+  readonly isWritten: boolean
+  /** Others with the same beginning follow at once: it is one of a loop. */
+  readonly isLooped: boolean
+  readonly holdsPrivate: boolean
+  readonly stable: StablePart
 }
 
 /** A model call that wants to be made: where it goes, and the most tokens that it may use. */
@@ -106,10 +136,12 @@ export interface ModelWatch {
   /** Awaited before the call is reserved. A promise only where the call has to wait for its turn. Absent where nothing paces calls. */
   readonly pace?: (request: PacingRequest) => PacedCall | Promise<PacedCall>
   /**
-   * In a run with limits: awaited right before every request. Resolves when there is room for the call, and its start is
+   * In a run with limits or budgets: awaited right before every request. Resolves when there is room for the call, and its start is
    * in the log; rejects when it does not fit any more.
    */
   readonly reserve?: (call: CallToReserve) => Promise<Reservation>
+  /** The step's place in a batch: its calls are made there. */
+  readonly batch?: BatchSeat
   /** Count what has arrived of answers, and what has arrived in this turn. */
   readonly arrivals?: Arrivals
   readonly arrival?: Arrival
@@ -119,6 +151,8 @@ export interface ModelWatch {
    */
   retried(retry: Retry): Promise<void>
   delta(attempt: number, text: string): void
+  /** Called when the first piece of an answer is there. */
+  began?(): void
   /** Called when a call is over, however it ended. */
   ended?(call: ModelCallRecord): void
   /** Called with each request right before it is sent, as the backend gets it. Absent where requests are not kept. */
@@ -157,8 +191,9 @@ export interface Retry {
 export interface CallToReserve {
   readonly turn: number
   readonly attempt: number
-  /** The declared model, and its price. */
+  /** The declared model, the backend's id of it, and its price. */
   readonly model: string
+  readonly id: string
   readonly price: Price | null
   /** Estimated tokens of all that is sent. */
   readonly input_tokens: number

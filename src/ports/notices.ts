@@ -156,5 +156,7 @@ export function causedBy(events: readonly LogEvent[]): CausedNotice | null {
   const last = events.at(-1)
   const event = last === undefined ? undefined : causes[last.type]
   if (last === undefined || event === undefined) return null
+  // Nobody has to do anything about a batch or a budget.
+  if (last.type === "run_waiting" && last.data.questions.length + last.data.waits.length === 0) return null
   return { event_id: last.id, event, caused_at: Date.parse(last.at) }
 }

@@ -20,17 +20,39 @@ export interface RunPosition {
   readonly run_id: string
 }
 
+/** What the list shows of a request. */
+export interface RequestPreview {
+  /** The first steps of its source, by name. */
+  readonly steps: readonly string[]
+  /** In one line. */
+  readonly input: string
+  readonly started_by: "request" | "rerun" | "webhook" | "schedule" | "responses" | "chat" | "ag-ui"
+}
+
+/** What the list shows of how a run ended. */
+export interface EndPreview {
+  /** In one line; null where there is none. */
+  readonly output: string | null
+  readonly error: { readonly kind: ErrorKind; readonly path: string | null; readonly message: string } | null
+}
+
 export interface RunQuery {
   /** Null for the runs of all callers. */
   readonly caller: string | null
-  /** Only runs of the workflow with this name; null for all. */
-  readonly workflow: string | null
+  /** Only runs of the workflows with these names; null for all. */
+  readonly workflows: readonly string[] | null
+  /** Only runs of this version of their workflow; null for all. */
+  readonly version: string | null
   /** Null for all. */
   readonly status: ListedStatus | null
   /** Only runs that were made at this time or later, in milliseconds since the epoch; null for all. */
   readonly since: number | null
+  /** Only runs that were made before this time; null for all. */
+  readonly until: number | null
   /** Only runs that failed with an error of this kind; null for all. */
   readonly error_kind: ErrorKind | null
+  /** Whether to open what is kept of each run for the eye. */
+  readonly previews: boolean
   readonly limit: number
   /** The last run of the page before; null for the first page. */
   readonly after: RunPosition | null
@@ -48,6 +70,23 @@ export interface ListedRun {
   readonly finished_at: number | null
   /** So far. */
   readonly usage: Usage
+  /** Null where none was asked for, or it cannot be opened. */
+  readonly preview: RequestPreview | null
+  /** The same; null also as long as it has not ended. */
+  readonly end: EndPreview | null
+}
+
+/** A query for all runs, of which the first page is read. */
+export const allRuns: Omit<RunQuery, "limit"> = {
+  caller: null,
+  workflows: null,
+  version: null,
+  status: null,
+  since: null,
+  until: null,
+  error_kind: null,
+  previews: false,
+  after: null,
 }
 
 export interface RunList {

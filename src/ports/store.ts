@@ -2,11 +2,14 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
-import type { TriggerStore } from "./trigger-store.ts"
+import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
+import type { EventStore } from "./event-store.ts"
 import type { Questions } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
+import type { Alarm } from "../log/replay-data.ts"
 import type { WaitStore } from "./waits.ts"
+import type { LedgerRow, LedgerStore } from "./ledger.ts"
 
 export type { RunStatus, WorkflowVersion }
 
@@ -19,6 +22,8 @@ export interface RunRequest extends SourceText {
   readonly workflow?: WorkflowVersion
   /** What started it; absent where a caller did. */
   readonly trigger?: RunTrigger
+  /** The schedule that remembers its output; absent where none asks for it. */
+  readonly keeper?: OutputKeeper
   /** The trace that the request belongs to, as its `traceparent` header says. */
   readonly traceparent?: string
   /** What tracing systems on the way have added to it, as the `tracestate` header says. */
@@ -63,6 +68,8 @@ export interface RunOptions {
   readonly partials?: true
   /** Absent when no one is notified. */
   readonly notify?: Notify
+  /** It parks where a budget is used up, instead of failing. */
+  readonly on_budget?: "wait"
   /** What the run may use at most; absent where the request sets nothing. */
   readonly limits?: Limits | null
 }
@@ -210,6 +217,8 @@ export interface RunStore extends RunList {
   readonly outbox: OutboxStore
   readonly cache: AnswerCache
   readonly triggers: TriggerStore
+  readonly ledger: LedgerStore
+  readonly sentEvents: EventStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
@@ -231,8 +240,13 @@ export interface RunStore extends RunList {
    * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
    * terminal event is the last of its run: it deletes the secrets and frees the lease. `run_waiting` frees the lease as well
    * and parks the run: no process can claim it until an outcome or a cancel wakes it. An earlier one wakes it at once.
+   * `entries` of the ledger that the events change are set with them.
    */
-  append(lease: Lease, events: readonly LogEvent[]): Promise<void>
+  append(lease: Lease, events: readonly LogEvent[], entries?: readonly LedgerRow[]): Promise<void>
+  /**
+   * Parks a run again that was woken, without an event: each of these alarms takes the place of the one with its id, which may have been due. Rejects with `LeaseLost`.
+   */
+  parkAgain(lease: Lease, alarms: readonly Alarm[]): Promise<void>
   /**
    * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
    * says that there are no more. `kept` is there only when asked for, as long as the run is. Others may

@@ -39,7 +39,20 @@ export interface TriggerPause {
   readonly at: number
 }
 
-/** The marks and pauses of triggers. `id` is the workflow and the trigger's name. */
+/** The schedule that remembers the output of a run, and the time that the run saw as due. */
+export interface OutputKeeper {
+  readonly id: string
+  readonly due_at: number
+}
+
+/** A schedule remembers this of its last run that completed. */
+export interface KeptOutput {
+  /** JSON; null for one that was too long. */
+  readonly output: string | null
+  readonly due_at: number
+}
+
+/** The marks and pauses of triggers, and what schedules remember of their runs. `id` is the workflow and the trigger's name. */
 export interface TriggerStore {
   /** Null where nothing is remembered. */
   read(id: string): Promise<StoredTrigger | null>
@@ -49,4 +62,9 @@ export interface TriggerStore {
   pause(id: string): Promise<TriggerPause | null>
   /** Replaces what is there, and is apart from the state: no process that advances a mark can undo what an operator did. */
   setPause(id: string, pause: TriggerPause): Promise<void>
+  /**
+   * What the run with `request.keeper` that completed last has left. It is stored with the end of that run, outlives the run, and goes where the run is
+   * deleted by request. Null where there is none.
+   */
+  kept(id: string): Promise<KeptOutput | null>
 }

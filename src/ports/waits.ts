@@ -1,21 +1,42 @@
 import { askedQuestion } from "../log/asked-question.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import type { AnsweredBy, AskedQuestion, LogEvent } from "../log/events.ts"
+import type { AnsweredBy, AskedQuestion, LogEvent, StartedWait } from "../log/events.ts"
+import type { Alarm, BatchProgress } from "../log/replay-data.ts"
+import { replayData } from "../log/replay/replay-scope.ts"
 
 // The one table of what runs wait for: (run, id, kind, key, due time), with an outcome that is written once.
 //
 // Everything begins with an append. The event that opens a wait opens it in the same step, the event that shows its outcome says that the run has taken it
 // in, and a terminal event withdraws what is open. `run_waiting`, the last event of its append, parks the run. So there is no moment in which the log and
 // this table disagree.
+//
+// An alarm (a batch, a budget) is a wait of a parked run alone: `run_waiting` arms it, `run_continued` deletes it. What it wakes the run for, the run finds out
+// by itself.
 
 export interface GivenAnswer {
   readonly answer: JsonValue
   readonly answered_by: AnsweredBy
 }
 
+/** An event that a wait took. */
+export interface GivenEvent {
+  readonly data: JsonValue
+}
+
 /** What a wait of each kind is about, and what settles it. A new kind is a row here, a row of `waitKinds`, and its events are cases of `waitsIn`. */
 export interface WaitKinds {
   readonly question: { readonly about: AskedQuestion; readonly outcome: GivenAnswer }
+  /** Nobody ends it but its time; a command may skip it. */
+  readonly time: { readonly about: StartedWait; readonly outcome: null }
+  readonly event: { readonly about: StartedWait; readonly outcome: GivenEvent }
+  readonly batch: AlarmKind
+  readonly budget: AlarmKind
+}
+
+interface AlarmKind {
+  readonly about: { readonly key: string | null; readonly progress?: BatchProgress }
+  /** Nothing more than that it was settled. */
+  readonly outcome: null
 }
 
 export type WaitKind = keyof WaitKinds
@@ -30,6 +51,16 @@ interface KindRules<K extends WaitKind> {
 export const waitKinds: { readonly [K in WaitKind]: KindRules<K> } = {
   // Whom the question is for: a group, or a label.
   question: { keyOf: ({ to }) => to },
+  time: { keyOf: () => null },
+  // The name of the event and its key.
+  event: { keyOf: ({ event = "", key = "" }) => eventKey(event, key) },
+  batch: { keyOf: ({ key }) => key },
+  budget: { keyOf: ({ key }) => key },
+}
+
+/** Finds the waits for an event. */
+export function eventKey(name: string, key: string): string {
+  return JSON.stringify([name, key])
 }
 
 /** `due`: its time had come before anything settled it. `withdrawn`: the run ended while it was open. */
@@ -115,6 +146,8 @@ export interface WaitStore {
    * `due_at` on an outcome loses by the store's clock, whether or not anybody has noticed. Null where there is no such wait.
    */
   settle<K extends WaitKind>(run_id: string, kind: K, id: string, outcome: Outcome<K>): Promise<Settling<K> | null>
+  /** When the next of the open waits is due, in milliseconds since the epoch; null where none is open. Cheap. */
+  nextDue(): Promise<number | null>
   /** Stores that open waits are due whose time has come, and wakes the runs that are parked. How many; cheap where none is. */
   settleDue(): Promise<number>
   /** Outcomes that the log of the run does not show yet, the oldest wait first. */
@@ -130,22 +163,61 @@ export interface WaitStore {
   counts(): Promise<WaitCounts>
 }
 
-/** The waits that an append opens, and the ids of those whose outcomes it takes in. */
+/** Kinds of alarms. */
+export const alarmKinds = ["batch", "budget"] as const satisfies readonly WaitKind[]
+
+export function isAlarm(kind: WaitKind): boolean {
+  return alarmKinds.some((alarm) => alarm === kind)
+}
+
+/** The waits that an append opens, the ids of those whose outcomes it takes in, and whether it disarms the alarms of the run. */
 export function waitsIn(events: readonly LogEvent[]): {
   readonly opened: readonly OpenedWait[]
   readonly taken: readonly string[]
+  readonly disarms: boolean
 } {
   const opened: OpenedWait[] = []
   const taken: string[] = []
+  let disarms = false
   for (const event of events) {
     if (event.type === "question_asked") {
       const about = askedQuestion(event.data)
       const [opened_at, due_at] = [Date.parse(about.asked_at), Date.parse(about.expires_at)]
       const key = waitKinds.question.keyOf(about)
       opened.push({ kind: "question", id: about.id, key, opened_at, due_at, event_id: event.id, about })
-    } else if (event.type === "question_answered" || event.type === "question_expired") taken.push(event.data.id)
+    } else if (event.type === "wait_started") {
+      const { at: _at, ...about } = event.data
+      const { id, until, expires_at = "" } = about
+      const kind = until === undefined ? "event" : "time"
+      const due_at = Date.parse(until ?? expires_at)
+      opened.push({
+        kind,
+        id,
+        key: waitKinds[kind].keyOf(about),
+        opened_at: Date.parse(event.at),
+        due_at,
+        event_id: event.id,
+        about,
+      })
+    } else if (event.type === "wait_ended") taken.push(event.data.id)
+    else if (event.type === "question_answered" || event.type === "question_expired") taken.push(event.data.id)
+    else if (event.type === "run_continued") disarms = true
+    else if (event.type === "run_waiting") {
+      const opened_at = Date.parse(event.at)
+      opened.push(...armed(replayData(event)?.alarms ?? [], opened_at, event.id))
+    }
   }
-  return { opened, taken }
+  // A wait that ends at once is over before anybody could find it.
+  const over = new Set(taken)
+  return { opened: opened.filter(({ id }) => !over.has(id)), taken, disarms }
+}
+
+/** The waits that alarms are. */
+export function armed(alarms: readonly Alarm[], opened_at: number, event_id: number): OpenedWait[] {
+  return alarms.map(({ kind, id, key, due_at, progress }) => {
+    const about = progress === undefined ? { key } : { key, progress }
+    return { kind, id, key, opened_at, due_at, event_id, about }
+  })
 }
 
 /** Open waits, by their kinds. */
@@ -159,7 +231,8 @@ export function countOpen(waits: Iterable<Pick<OpenedWait, "kind" | "opened_at">
 }
 
 export function noneOpen(): { -readonly [K in WaitKind]: WaitCounts["open"][K] } {
-  return { question: { count: 0, oldest_at: null } }
+  const none = { count: 0, oldest_at: null }
+  return { question: none, time: none, event: none, batch: none, budget: none }
 }
 
 /** Whether a query is for a wait of a caller's run: what an index says of it is not enough. */

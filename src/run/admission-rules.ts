@@ -105,7 +105,7 @@ export class AdmissionRules {
     }
   }
 
-  /** What waits for people costs rows only, but those stay for days. */
+  /** What waits costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<Refusal> {
     const { maxWaiting = defaultMaxWaiting } = this.#room
     if ((await this.#ports.store.waits.parked(caller)) < maxWaiting) return null

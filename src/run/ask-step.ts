@@ -1,6 +1,7 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
+import type { Expression } from "../plan/expression.ts"
 import type { AskNode } from "../plan/plan-shape.ts"
 import { decide } from "./values/condition.ts"
 import type { Scope } from "./values/scope.ts"
@@ -220,7 +221,7 @@ async function prepare(
     show: node.show === null ? null : shown(await evaluateEffects(node.show, at("show"), effects)),
     to: node.to === null ? null : await text("to", node.to),
     ...(await prefilled(node, schema, at("prefill"), effects)),
-    expires_seconds: await expiryAt(node, at("expires_seconds"), effects),
+    expires_seconds: await expiryAt(node.expires_seconds, at("expires_seconds"), effects),
   }
   const { requires } = node
   const captured = await capture(requires, { ...scope, path: node.id })
@@ -264,8 +265,8 @@ function withoutRequired(schema: JsonObject, prefill: JsonObject): JsonObject {
   return required.length === 0 ? rest : { ...rest, required }
 }
 
-async function expiryAt({ expires_seconds }: AskNode, scope: Scope, effects: Effects): Promise<number> {
-  const seconds = await evaluateEffects(expires_seconds, scope, effects)
+export async function expiryAt(expires: Expression, scope: Scope, effects: Effects): Promise<number> {
+  const seconds = await evaluateEffects(expires, scope, effects)
   if (typeof seconds === "number" && seconds >= 1 && seconds <= longestExpirySeconds) return seconds
   const message = `\`expires_seconds\` must be from 1 to ${longestExpirySeconds} (90 days), and is ${JSON.stringify(seconds)}`
   throw failure("evaluation_error", scope.path, message)

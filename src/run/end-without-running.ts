@@ -5,9 +5,10 @@ import { limitsOfRun } from "./budget/limit-scopes.ts"
 import type { LogEvent, ShownRunLimits, WireError } from "../log/events.ts"
 import { thisWriter } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
+import { RunLedger } from "./log/run-ledger.ts"
 import { idleUntil, interruptedSteps, isWaiting, timeHad, type ReplayState } from "../log/replay-state.ts"
 import { readReplayState } from "./log/read-past.ts"
-import { continueFromWait } from "./questions/take-outcomes.ts"
+import { continueFromWait } from "./waiting/take-outcomes.ts"
 import { runClock } from "./run-clock.ts"
 import type { HeldRun } from "./run-job.ts"
 import type { RunPorts } from "./context/run-context.ts"
@@ -29,10 +30,14 @@ export async function endWithoutRunning(
   const past = await readReplayState(ports.store, lease.run_id, pricesOf(plan))
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
-  const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
+  const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined, {
+    before: 0,
+    most: Number.POSITIVE_INFINITY,
+    ledger: new RunLedger(past.ledger),
+  })
   if (past.startedAt === null)
     log.add("workflow_started", { ...(request.trigger && { trigger: request.trigger }) }, thisWriter)
-  if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}))
+  if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}), clock.now())
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   const interrupted = interruptedSteps(past)
   const prices = pricesOf(plan)

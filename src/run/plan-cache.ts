@@ -1,6 +1,12 @@
 import { runPlanCharacters, runPlans } from "../base/limits.ts"
 import { canonicalJson } from "../base/canonical-json.ts"
+import { isCodePath } from "../source/code-files.ts"
 import type { SourceText } from "../source/source-files.ts"
+
+/** `workflow`: set for a source of the server's folder. */
+interface SourceToKeep extends SourceText {
+  readonly workflow?: { readonly name: string } | undefined
+}
 
 /**
  * Compiles each source once and keeps what came of it, the least recently used going first: a service runs the same few
@@ -8,7 +14,7 @@ import type { SourceText } from "../source/source-files.ts"
  * each of them.
  */
 export class PlanCache<T extends object> {
-  readonly #compile: (source: SourceText, share: string) => Promise<T>
+  readonly #compile: (source: SourceToKeep, share: string) => Promise<T>
   readonly #most: number
   readonly #maxCharacters: number
   /** By source, with its files; the most recently used last. */
@@ -21,7 +27,7 @@ export class PlanCache<T extends object> {
   #characters = 0
 
   constructor(
-    compile: (source: SourceText, share: string) => Promise<T>,
+    compile: (source: SourceToKeep, share: string) => Promise<T>,
     most: number = runPlans,
     maxCharacters: number = runPlanCharacters,
   ) {
@@ -30,7 +36,7 @@ export class PlanCache<T extends object> {
     this.#maxCharacters = maxCharacters
   }
 
-  async get(text: SourceText, share: string): Promise<T> {
+  async get(text: SourceToKeep, share: string): Promise<T> {
     const source = keyOf(text)
     const known = this.#entries.get(source)
     if (known !== undefined) {
@@ -51,7 +57,7 @@ export class PlanCache<T extends object> {
     return pending
   }
 
-  async #compileAndKeep(source: string, text: SourceText, share: string): Promise<T> {
+  async #compileAndKeep(source: string, text: SourceToKeep, share: string): Promise<T> {
     const value = await this.#compile(text, share)
     // Another caller's turn may have come first.
     const known = this.#entries.get(source)
@@ -68,7 +74,9 @@ export class PlanCache<T extends object> {
 }
 
 /** A source alone, or with all of its files: no source contains NUL. */
-function keyOf({ source, file, modules }: SourceText): string {
+function keyOf({ source, file, modules, workflow }: SourceToKeep): string {
   if (file === undefined && modules === undefined) return source
-  return `${source}\0${canonicalJson({ file: file ?? null, modules: { ...modules } })}`
+  // The files of the server may have code that a caller may not send.
+  const served = workflow !== undefined && Object.keys(modules ?? {}).some(isCodePath)
+  return `${source}\0${canonicalJson({ file: file ?? null, modules: { ...modules }, served })}`
 }

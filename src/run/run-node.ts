@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
+import type { AgentNode, AskNode, DynamicNode, OutputNode, WaitNode } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
 import { runLoop } from "./agent/agent-loop.ts"
 import { runRounds } from "./agent/agent-rounds.ts"
@@ -9,6 +9,7 @@ import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "../log/replay-state.ts"
 import { loopItems } from "./context/loop-items.ts"
 import { askPeople } from "./ask-step.ts"
+import { waitForAll } from "./wait-step.ts"
 import { outerScope, type RunContext } from "./context/run-context.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
 import { sizeOf } from "./values/value-size.ts"
@@ -23,7 +24,11 @@ export async function resolveDynamic(running: RunContext, node: DynamicNode): Pr
   running.keptBytes += kept
   dynamics.set(node.name, value)
   if (!past.dynamics.has(placeKey(node.name, null))) {
-    log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
+    log.add("dynamic_resolved", {
+      name: node.name,
+      ...running.code?.logsOf(node.id),
+      duration_ms: ports.clock.now() - startedAt,
+    })
   }
 }
 
@@ -53,6 +58,14 @@ export async function runAskNode(running: RunContext, node: AskNode): Promise<vo
   const effects = workflowEffects(running, node.id, { dynamic: node.id })
   const items = await loopItems(running, node, node.loop, effects)
   running.answers.set(node.name, await askPeople(running, node, items))
+}
+
+export async function runWaitNode(running: RunContext, node: WaitNode): Promise<void> {
+  const { loop, id, name } = node
+  const items =
+    loop === null ? null : await loopItems(running, node, loop, workflowEffects(running, id, { dynamic: id }))
+  const values = await waitForAll(running, node, items)
+  running.waited.set(name, items === null ? (values[0] ?? null) : values)
 }
 
 /** Puts the fields of the run's output into `result`. A promise only where one of them has to be waited for. */

@@ -4,7 +4,7 @@ import { RunFailure } from "../ports/run-failure.ts"
 import { resolveBackends } from "./context/backends.ts"
 import { endsRun } from "./context/failure.ts"
 import type { RunContext } from "./context/run-context.ts"
-import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
+import { makeOutput, resolveDynamic, runAgentNode, runAskNode, runWaitNode } from "./run-node.ts"
 import { runGraph } from "./context/scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
 
@@ -35,6 +35,8 @@ export async function runPlan(running: RunContext): Promise<JsonObject> {
           return runAgentNode(running, node)
         case "ask":
           return runAskNode(running, node)
+        case "wait":
+          return runWaitNode(running, node)
         case "output":
           return makeOutput(running, node, result)
         case undefined:

@@ -1,12 +1,16 @@
-import { isTerminal, type LogEvent } from "../log/events.ts"
+import { isTerminal, type LogEvent, type WaitingFor } from "../log/events.ts"
 import type { RunRow, RunStatus, RunStore } from "../ports/store.ts"
 import { reduce } from "../log/reduce.ts"
-import { initialState, type RunState } from "../log/run-state.ts"
+import { batchesIn, initialState, type RunState, type ShownBatch } from "../log/run-state.ts"
 
 export interface RunRecord {
   readonly row: RunRow
   readonly status: RunStatus
   readonly state: RecordedState
+  /** Null unless it waits. */
+  readonly waiting_for: WaitingFor | null
+  /** With what their vendors said last. Empty for a run that has ended. */
+  readonly batches: readonly ShownBatch[]
   /** The earlier run that it takes results over from. */
   readonly rerun_of: string | null
 }
@@ -27,11 +31,21 @@ export async function readRecord(store: RunStore, run_id: string): Promise<RunRe
   const { rerun } = row.last_event_id === 0 ? await store.request(run_id) : {}
   const rerun_of = state.rerun_of ?? rerun?.run_id ?? null
   const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
-  if (ended) return { row, state, rerun_of, status: state.status }
-  if (row.cancel_requested) return { row, state, rerun_of, status: "cancelling" }
+  const waiting_for = null
+  if (ended) return { row, state, rerun_of, waiting_for, batches: [], status: state.status }
+  const batches = await withProgress(store, run_id, batchesIn(state))
+  if (row.cancel_requested) return { row, state, rerun_of, waiting_for, batches, status: "cancelling" }
   // Once an outcome is stored the run counts as running, even before a process has claimed it.
-  const status = row.waiting ? "waiting" : state.status === "waiting" ? "running" : state.status
-  return { row, state, rerun_of, status }
+  if (row.waiting) return { row, state, rerun_of, waiting_for: state.waiting_for ?? null, batches, status: "waiting" }
+  return { row, state, rerun_of, waiting_for, batches, status: state.status === "waiting" ? "running" : state.status }
+}
+
+/** The batches with what the vendor said when it was last asked, which is kept beside the log. */
+async function withProgress(store: RunStore, run_id: string, batches: readonly ShownBatch[]): Promise<ShownBatch[]> {
+  if (batches.length === 0) return []
+  const { found } = await store.waits.ofRun(run_id, "batch", 1_000, null)
+  const known = new Map(found.map(({ wait }) => [wait.id, wait.about.progress]))
+  return batches.map((batch) => ({ ...batch, ...known.get(batch.id) }))
 }
 
 /** The state of a run that has ended, from its first events and its last one; null where those do not say all of it. */

@@ -4,17 +4,21 @@ import { Budget } from "./budget/budget.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { allowedMs } from "./budget/run-time.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
-import type { ReplayData } from "../log/replay-data.ts"
+import type { Alarm, ReplayData } from "../log/replay-data.ts"
 import { RequestKeeper } from "./context/requests.ts"
-import type { InterruptedStep, LogEvent, WireError, ShownRunLimits } from "../log/events.ts"
+import type { InterruptedStep, LogEvent, WaitingFor, WireError, ShownRunLimits } from "../log/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { EvaluationWork } from "./values/evaluation-work.ts"
 import { MemoryShare } from "./shares/memory-share.ts"
 import { thisWriter, whyNotResumable } from "../log/log-version.ts"
 import { RunLog } from "./log/log.ts"
+import { RunLedger } from "./log/run-ledger.ts"
 import { Permits } from "./shares/permits.ts"
 import { Questions } from "./questions/ask-and-wait.ts"
-import { continueFromWait } from "./questions/take-outcomes.ts"
+import { continueFromWait } from "./waiting/take-outcomes.ts"
+import { cancelBatches } from "./batches/cancel-batches.ts"
+import { stillWaiting } from "./batches/still-waiting.ts"
+import { OpenWaits } from "./waiting/open-waits.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
 import { validateRequest } from "./validate-request.ts"
@@ -32,7 +36,7 @@ import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./values/value-size.ts"
 import type { Spent } from "../log/usage.ts"
 import { addSpent, pricesOf, showSpent, spentBy } from "../log/usage.ts"
-import { runDeathsAlone } from "../base/limits.ts"
+import { codeLogLength, runDeathsAlone } from "../base/limits.ts"
 import { aloneMs, type SuspectTurn } from "./suspects.ts"
 
 /**
@@ -132,7 +136,7 @@ type Stop =
   | RunStop
   | { readonly why: "left" }
   | { readonly why: "store"; readonly error: StoreFailure }
-  /** It waits for people, and its store has parked it. */
+  /** All of it waits, and its store has parked it. */
   | { readonly why: "waiting"; readonly event: LogEvent }
 
 class Run {
@@ -152,17 +156,30 @@ class Run {
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
     const bounds = limitsOfRun(plan, request.options.limits ?? null)
     const fail = (error: unknown): void => this.#fail(error)
+    const ledger = new RunLedger(past.ledger)
     const log = new RunLog(ports.store, lease, ports.clock, past.lastId, fail, {
       most: limits.logBytes,
       before: past.logBytes,
       patienceMs: limits.storePatienceMs,
       stored: job.stored,
       stalled: job.stalled,
+      ledger,
       ...(job.suspected && { progressed: () => job.suspected?.end() }),
     })
     const redaction = redactor(request.secrets, searches)
     const memory = job.memory ?? new MemoryShare().open(caller)
     const startedAt = past.startedAt ?? ports.clock.now()
+    const waits = new OpenWaits({
+      runId: lease.run_id,
+      store: ports.store,
+      log,
+      redactor: redaction,
+      clock: ports.clock,
+      signal,
+      fail,
+      quiet: () => this.#quiet(),
+      park: (waitingFor, alarms) => this.#park(waitingFor, alarms),
+    })
     const shared: SharedContext = {
       runId: lease.run_id,
       caller,
@@ -173,22 +190,15 @@ class Run {
       maxConcurrency,
       gate,
       redactor: redaction,
-      questions: new Questions({
-        runId: lease.run_id,
-        store: ports.store,
-        log,
-        redactor: redaction,
-        clock: ports.clock,
-        random: ports.random,
-        signal,
-        fail,
-        quiet: () => this.#quiet(),
-        park: (questions) => this.#park(questions),
-      }),
+      waits,
+      questions: new Questions({ runId: lease.run_id, log, clock: ports.clock, random: ports.random, waits }),
+      ledger,
       unfinished: new Set(),
+      lanes: new Set(),
       requests: limits.requestBytes === 0 ? null : new RequestKeeper(redaction, limits.requestBytes),
       work: new EvaluationWork(limits.valueBytes, limits.keptBytes, () => sizeOf(request.input).bytes, memory),
       arrivals: memory.arrivals(limits.keptBytes),
+      codeUse: { leftMs: limits.codeMs, logLeft: codeLogLength },
       busyWork: new Set(),
       runPlan,
     }
@@ -246,8 +256,11 @@ class Run {
       this.#running.run = runValues(ports.run ?? { id: this.#running.runId, started_at: startedAt })
       // Also where the log is empty: a call may have been made before its first piece was stored. Before all else that this process adds: the
       // time since the last event before it is one in which no process had the run.
-      if (isWaiting(past)) await this.#continue()
-      else if (resumed !== null) await this.#resume(resumed)
+      if (isWaiting(past)) {
+        const parked = await this.#parkedAgain()
+        if (parked !== null) return parked
+        await this.#continue()
+      } else if (resumed !== null) await this.#resume(resumed)
       if (!past.planned)
         log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits(), ...this.#partials() })
       this.#result = await runPlan(this.#running)
@@ -256,13 +269,16 @@ class Run {
       if (open !== null) await open
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
       this.#job.suspected?.end()
+      const { why } = this.#stop ?? {}
+      if (why === "failed" || why === "cancelled") await cancelBatches(this.#running)
       return await this.#close()
     } finally {
       stopWatch()
       stopLimits()
       stopListening()
-      this.#running.questions.close()
+      this.#running.waits.close()
       this.#running.redactor.close()
+      this.#running.ledger.leave()
       stopLeaving()
       if (this.#running.host !== null) await closeHost(this.#running)
     }
@@ -282,11 +298,27 @@ class Run {
     )
   }
 
-  /** People have answered. Stored before any work is done, as for a run after a crash. */
+  /** It was woken to ask about batches, and none of them needs it: it waits on, without an event. */
+  async #parkedAgain(): Promise<LogEvent | null> {
+    const running = this.#running
+    const { past, ports, signal } = running
+    if (past.parked?.alarms.some(({ kind }) => kind === "batch") !== true) return null
+    try {
+      const alarms = await stillWaiting(running)
+      if (alarms === null || signal.aborted) return null
+      await ports.store.parkAgain(this.#job.held.lease, alarms)
+      return past.parked.event
+    } catch (error) {
+      this.#fail(error)
+      return null
+    }
+  }
+
+  /** What it waited for is there. Stored before any work is done, as for a run after a crash. */
   async #continue(): Promise<void> {
     const { log, past, ports, runId, redactor } = this.#running
     try {
-      await continueFromWait(log, ports.store, runId, past, redactor)
+      await continueFromWait(log, ports.store, runId, past, redactor, ports.clock.now())
       await log.stored()
     } catch (error) {
       this.#fail(error)
@@ -307,10 +339,10 @@ class Run {
     }
   }
 
-  /** Everything left waits for people: the run leaves this process, and the process that sees an outcome resumes it. */
-  #park(questions: readonly string[]): void {
+  /** Everything left waits: the run leaves this process, and the process that sees an outcome resumes it. */
+  #park(waitingFor: WaitingFor, alarms: readonly Alarm[]): void {
     const { log } = this.#running
-    const event = log.add("run_waiting", { questions })
+    const event = log.add("run_waiting", waitingFor, alarms.length === 0 ? undefined : { alarms })
     log.stored().then(
       () => this.#end({ why: "waiting", event }),
       (error: unknown) => this.#fail(error),
@@ -394,7 +426,12 @@ class Run {
       case undefined:
         return storeEnd(
           log,
-          log.add("workflow_completed", { output: { result: this.#result }, ...spentNow, duration_ms }),
+          log.add("workflow_completed", {
+            output: { result: this.#result },
+            ...spentNow,
+            ...this.#running.code?.logsOf("output"),
+            duration_ms,
+          }),
         )
       case "failed":
         return storeEnd(

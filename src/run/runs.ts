@@ -24,7 +24,9 @@ import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { maxOfTenant, OwnRunSlots, type RunSlotLimits, type RunSlots } from "./run-slots.ts"
 import { announceTaken } from "./context/taken-run.ts"
 import { inputOf } from "./values/input-of.ts"
-import { validateRequest } from "./validate-request.ts"
+import type { BudgetAdmission, RunClaim } from "./budget/budgets.ts"
+import { wireError } from "../ports/run-failure.ts"
+import { unpriced, validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { LightSignal } from "../base/light-signal.ts"
 
@@ -169,14 +171,18 @@ export class Runs {
     if (turn !== null) await turn
     const entering = this.#rules.enter({ plan, caller, share, bytes })
     // To await a value that is here already makes promises: test/run-cost counts them.
-    const refusal = entering instanceof Promise ? await entering : entering
+    let refusal = entering instanceof Promise ? await entering : entering
+    const within = refusal === null ? this.#withinBudgets(plan, request, share) : null
+    const budgeted = within === null ? null : await within
+    if (budgeted !== null && "refused" in budgeted) refusal = budgeted.refused
+    const claim = budgeted !== null && "claim" in budgeted ? budgeted.claim : null
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
       return existing ?? { outcome: "refused", error: refusal }
     }
     const begin = request.idempotency === null ? store.begin?.bind(store) : undefined
-    if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share, bytes)
+    if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share, bytes, claim)
     let isTaken = false
     try {
       const run_id = random.id()
@@ -184,6 +190,7 @@ export class Runs {
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
       if (created.outcome !== "created") return created
+      claim?.stored()
       if (this.left.aborted) {
         // The store took its time, and meanwhile all runs were left: this one is another process's, too.
         await store.release(created.lease).catch(() => undefined)
@@ -196,7 +203,34 @@ export class Runs {
       return { outcome: "created", run_id }
     } finally {
       if (!isTaken) this.#places.abandon(share)
+      claim?.release()
     }
+  }
+
+  /** Whether budgets allow the run, which has its place; null where there are none for it. */
+  #withinBudgets(plan: Plan, { caller, request }: NewRequest, share: string): Promise<BudgetAdmission> | null {
+    const { budgets, prices } = this.#ports
+    const workflow = request.workflow?.name ?? null
+    const admitted = budgets?.admit(caller, workflow) ?? null
+    if (budgets === undefined || admitted === null) return null
+    const costs = budgets.limitsCost(caller, workflow)
+    const [first, ...rest] = costs === null ? [] : unpriced(plan, costs.path, prices, workflow === null)
+    const unknown = first === undefined ? null : wireError("input_error", [first, ...rest])
+    const judged = admitted.then((one) => {
+      if (unknown === null) return one
+      if ("claim" in one) one.claim.release()
+      return { refused: unknown }
+    })
+    return judged.then(
+      (one) => {
+        if ("refused" in one) this.#places.abandon(share)
+        return one
+      },
+      (error: unknown) => {
+        this.#places.abandon(share)
+        throw error
+      },
+    )
   }
 
   /** The run starts while it is being stored; the first call that leaves this process waits until it is. */
@@ -206,6 +240,7 @@ export class Runs {
     request: NewRequest & { readonly idempotency: null },
     share: string,
     bytes: number,
+    claim: RunClaim | null,
   ): Promise<Admission> {
     const { clock, random } = this.#ports
     const { owner, leaseMs } = this.#settings
@@ -220,8 +255,10 @@ export class Runs {
     this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null }, bytes)
     try {
       await stored
+      claim?.stored()
     } catch (error) {
       // One that runs stops by itself: its lease is gone.
+      claim?.release()
       await this.#giveBack(run_id)
       throw error
     }

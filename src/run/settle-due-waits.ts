@@ -1,27 +1,43 @@
 import type { Clock } from "../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../ports/store.ts"
 
+import { arrivingMs } from "./wait-step.ts"
+
 /** How often to look for waits that are due. */
 const lookMs = 1_000
 
 interface DuePorts {
   readonly clock: Clock
-  readonly store: Pick<RunStore, "waits">
+  readonly store: Pick<RunStore, "waits" | "sentEvents">
+  /** Finishes an event whose receiver has died. */
+  finishEvent(number: number): Promise<unknown>
   trouble?(): string | null
   bug(error: unknown): void
 }
 
-/** Stores that waits are due, until it is stopped. The store knows the earliest due time: where none has come, a look costs next to nothing. */
+/** Stores that waits are due, and finishes events that a process left, until it is stopped. The store knows the earliest due time: where none has come, a look costs next to nothing. */
 export async function settleDueWaits(ports: DuePorts, stop: AbortSignal): Promise<void> {
+  let finishAt = ports.clock.monotonic() + arrivingMs
+  let next: number | null = null
   for (;;) {
+    const untilNext = next === null ? lookMs : Math.min(Math.max(next - ports.clock.now(), 0), lookMs)
     try {
-      await ports.clock.sleep(lookMs, stop)
+      await ports.clock.sleep(untilNext, stop)
     } catch {
       return
     }
+    next = null
     if ((ports.trouble?.() ?? null) !== null) continue
     try {
-      await ports.store.waits.settleDue()
+      const settled = await ports.store.waits.settleDue()
+      next = await ports.store.waits.nextDue()
+      // One that nobody could settle is looked at again after a while.
+      if (settled === 0 && next !== null && next <= ports.clock.now()) next = null
+      if (ports.clock.monotonic() < finishAt) continue
+      finishAt = ports.clock.monotonic() + arrivingMs
+      for (const number of await ports.store.sentEvents.unfinished(ports.clock.now() - arrivingMs)) {
+        await ports.finishEvent(number)
+      }
     } catch (error) {
       if (!(error instanceof StoreFailure)) ports.bug(error)
     }

@@ -1,4 +1,5 @@
 import type { SourceText } from "../source/source-files.ts"
+import { hasBatches } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { instant } from "../ports/clock.ts"
 import { Damaged, StoreFailure } from "../ports/store.ts"
@@ -9,6 +10,7 @@ import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
 import type { RunPorts } from "./context/run-context.ts"
 import type { HeldRun, Resumption } from "./run-job.ts"
 import { announceTaken } from "./context/taken-run.ts"
+import { finishEvent } from "./waiting/send-event.ts"
 import { settleDueWaits } from "./settle-due-waits.ts"
 
 /**
@@ -36,9 +38,9 @@ export interface ClaimingProcess {
 
 const restarted = "The process restarted"
 const tookOver = "Another process took over"
-const continued = "People have answered"
+const continued = "What it waited for is there"
 
-/** Takes up runs that no process works on: interrupted ones, and parked ones that people have answered. */
+/** Takes up runs that no process works on: interrupted ones, and parked ones that were woken. */
 export class RunTakeover {
   readonly #process: ClaimingProcess
   readonly #ports: RunPorts
@@ -68,8 +70,17 @@ export class RunTakeover {
   /** Claims now, and regularly from now on, because a process that shares the store may die. */
   async start(): Promise<void> {
     await this.#tryToClaim(restarted)
-    this.#loops ??= Promise.all([this.#claimForEver(), settleDueWaits(this.#ports, this.#stop)]).then(() => undefined)
+    this.#loops ??= Promise.all([this.#claimForEver(), settleDueWaits(this.#duePorts(), this.#stop)]).then(
+      () => undefined,
+    )
     this.#stopListening ??= this.#ports.store.waits.onOutcome((run_id) => this.#outcomeArrived(run_id))
+  }
+
+  #duePorts(): Parameters<typeof settleDueWaits>[0] {
+    const { store, serverSecrets } = this.#ports
+    const planOf = (source: SourceText): ReturnType<PlanOf> => this.#planOf(source, "")
+    const finish = (number: number): Promise<unknown> => finishEvent({ store, serverSecrets, planOf }, number)
+    return { ...this.#ports, finishEvent: finish }
   }
 
   /** Call it after the signal has aborted; resolves when no claim is under way. */
@@ -89,7 +100,7 @@ export class RunTakeover {
     if (this.#process.free() > 0) this.#claimSoon(continued)
   }
 
-  /** The run has left this process; `parked` when it waits for people. */
+  /** The run has left this process; `parked` when it waits. */
   left(run_id: string, parked: boolean): void {
     if (this.#withNewOutcome.delete(run_id) && parked) this.#outcomeArrived(run_id)
   }
@@ -187,7 +198,8 @@ export class RunTakeover {
     const request = await store.request(run_id)
     announceTaken(this.#ports, run_id, caller, request, true)
     const compiled = await this.#planOf(request, caller)
-    if ("plan" in compiled && !cancel_requested) {
+    // A batch is cancelled by the run itself, which has the key of its vendor.
+    if ("plan" in compiled && (!cancel_requested || hasBatches(compiled.plan))) {
       this.#process.take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return
     }

@@ -26,33 +26,42 @@ export function validateRequest(
   ].map(({ path, message, hint }) => (hint === undefined ? { path, message } : { path, message, hint }))
   if (first === undefined) [first, ...rest] = unfulfilled(plan, input)
   if (first === undefined) [first, ...rest] = secretsOverLimits(secrets)
-  if (first === undefined && limits?.cost !== undefined) [first, ...rest] = unpriced(plan, prices)
+  if (first === undefined && limits?.cost !== undefined)
+    [first, ...rest] = unpriced(plan, "options.limits.cost", prices)
   return first === undefined ? null : wireError("input_error", [first, ...rest])
 }
 
-/** The models that a limit on cost could not govern. */
-function unpriced(plan: Plan, prices: PriceList | undefined): ErrorIssue[] {
+/** The models that a limit or budget on cost could not govern. `listed`: only prices of the operator's list count. */
+export function unpriced(plan: Plan, path: string, prices?: PriceList, listed = false): ErrorIssue[] {
   const names = new Set(
     plansIn(plan).flatMap((own) =>
       own.nodes
         .flatMap((node) => (node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : []))
-        .flatMap(({ name }) => (hasPrice(own, name, prices) ? [] : [name])),
+        .flatMap(({ name }) => (hasPrice(own, name, prices, listed) ? [] : [name])),
     ),
   )
   return [...names].map((name) => ({
-    path: "options.limits.cost",
-    message: `model.${name} has no price, so its cost cannot be limited`,
-    hint: `Add \`price { input: … output: … }\` to \`model ${name}\`.`,
+    path,
+    code: "unpriced-model",
+    message: listed
+      ? `model.${name} has no price in the operator's list, and a budget on cost goes by that`
+      : `model.${name} has no price, so its cost cannot be limited`,
+    hint: listed
+      ? "Ask the operator to add the model to WIRE_PRICES."
+      : `Add \`price { input: … output: … }\` to \`model ${name}\`.`,
   }))
 }
 
 /** The operator's list is asked for addresses and ids that are written out: others are known once the run has begun. */
-function hasPrice({ models, providers }: Plan, name: string, prices: PriceList | undefined): boolean {
+function hasPrice({ models, providers }: Plan, name: string, prices: PriceList | undefined, listed: boolean): boolean {
   const model = models[name]
-  if (model === undefined || model.price !== null) return true
+  if (model === undefined || (model.price !== null && !listed)) return true
   const provider = providers[model.provider]
   const [endpoint, id] = [provider?.endpoint, model.id].map((one) => (one?.op === "literal" ? one.value : null))
-  if (prices === undefined || provider === undefined) return false
+  if (provider === undefined) return false
+  // One that is computed is looked up before each call.
+  if (listed && (typeof endpoint !== "string" || typeof id !== "string")) return true
+  if (prices === undefined) return false
   const api = model.api ?? provider.api
   return typeof endpoint === "string" && typeof id === "string" && prices.of({ api, endpoint }, id) !== null
 }

@@ -42,8 +42,9 @@ export function sendError(
   headers: Readonly<Record<string, string>> = {},
   run_id?: string,
 ): FastifyReply {
-  const isBusy = error.kind === "overloaded" || error.kind === "rate_limited"
-  const waits = isBusy ? { "retry-after": "1" } : {}
+  const periods = error.issues.flatMap(({ retry_after }) => retry_after ?? [])
+  const isBusy = error.kind === "overloaded" || error.kind === "rate_limited" || error.kind === "budget_exceeded"
+  const waits = isBusy ? { "retry-after": String(Math.max(1, ...periods)) } : {}
   if (isBusy || error.kind === "payload_too_large") lingerAfter(reply)
   // The route says otherwise once there is a run. What was refused before can be asked for again, but not with a key that is taken.
   const isChat = isOfChat(reply)

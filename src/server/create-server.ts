@@ -69,7 +69,13 @@ export function createServer(options: ServerOptions): Server {
   const groups = new Groups(options.groups ?? [], options.keys.length > 0)
   const transit = new MemoryShare(options.transit)
   const answers = new LargeAnswers(transit)
-  const parts: RouteDependencies = { ...options, streams, groups, answers }
+  const parts: RouteDependencies = {
+    ...options,
+    streams,
+    groups,
+    answers,
+    countEvent: (outcome) => options.metrics.service.eventSent(outcome),
+  }
   let draining = false
 
   readBodies(app, new ArrivingBodies(transit), new ArrivingBodies(new MemoryShare(ofDeliveries(options.transit))))

@@ -16,7 +16,7 @@ const refusalsEveryMs = 60_000
 const unguarded = new Set(["/healthz", "/readyz"])
 
 function isPlayground(path: string): boolean {
-  return path === "/" || path === "/playground" || path.startsWith("/playground/")
+  return path === "/" || /^\/(?:playground|console)(?:\/|$)/.test(path)
 }
 
 function isHook(path: string): boolean {

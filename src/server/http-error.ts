@@ -9,11 +9,16 @@ export class HttpError extends Error {
   /** The run that goes on without the client. */
   readonly run_id: string | undefined
 
-  constructor(error: ApiError, headers: Readonly<Record<string, string>> = {}, run_id?: string) {
+  constructor(
+    error: ApiError,
+    headers: Readonly<Record<string, string>> = {},
+    run_id?: string,
+    status = errorStatus[error.kind],
+  ) {
     super(error.message)
     this.name = "HttpError"
     this.error = error
-    this.status = errorStatus[error.kind]
+    this.status = status
     this.headers = headers
     this.run_id = run_id
   }

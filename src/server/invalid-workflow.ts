@@ -9,7 +9,8 @@ export function invalidWorkflow(name: string, issues: readonly (ValidateIssue | 
   const [first, ...rest] = issues.map((issue): ErrorIssue => {
     const { path, message, code, hint } = issue
     const range = "range" in issue ? { range: { start: { ...issue.range.start }, end: { ...issue.range.end } } } : {}
-    return { path, message, code, ...(hint !== undefined && { hint }), ...range }
+    const file = "file" in issue && issue.file !== undefined ? { file: issue.file } : {}
+    return { path, message, code, ...(hint !== undefined && { hint }), ...file, ...range }
   })
   return new HttpError(
     wireError("validation_error", [first ?? { path: "", message: `The workflow ${name} is not valid` }, ...rest]),

@@ -1,6 +1,6 @@
 import type { FastifyServerOptions } from "fastify"
 import { isJsonObject } from "../base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { JsonObject } from "../base/json-value.ts"
 import { dropNulls } from "../base/typed-schema.ts"
 import { describeProblems } from "./answer-error.ts"
 import type { HttpError } from "./http-error.ts"
@@ -19,7 +19,7 @@ interface RouteSchema {
  */
 function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => ReturnType<Check> | Promise<true> {
   const place = httpPart === "querystring" ? "query" : (httpPart ?? "request")
-  const numbers = httpPart === "querystring" ? integersOf(schema) : []
+  const numbers = httpPart === "querystring" ? numbersOf(schema) : []
   let check: Check | null = null
   const first = async (value: unknown): Promise<true> => {
     check ??= await load(schema, place)
@@ -44,16 +44,23 @@ export function bodyCheck(schema: JsonObject): (body: unknown) => Promise<void> 
   }
 }
 
-function integersOf({ properties }: JsonObject): string[] {
-  const isInteger = (schema: JsonValue | undefined): boolean => isJsonObject(schema) && schema["type"] === "integer"
-  return isJsonObject(properties) ? Object.keys(properties).filter((name) => isInteger(properties[name])) : []
+/** The names of properties that are numbers, with what reads the text of each. */
+function numbersOf({ properties }: JsonObject): [string, (text: string) => number | null][] {
+  return Object.entries(isJsonObject(properties) ? properties : {}).flatMap(([name, schema]) => {
+    const type = isJsonObject(schema) ? schema["type"] : undefined
+    return type === "integer" ? [[name, wholeNumber]] : type === "number" ? [[name, decimalNumber]] : []
+  })
+}
+
+function decimalNumber(text: string): number | null {
+  return /^\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : null
 }
 
 /** A query has only texts. One that is no number stays as it is, and is refused as such. */
-function readNumbers(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const name of names) {
+function readNumbers(query: Record<string, unknown>, numbers: ReturnType<typeof numbersOf>): void {
+  for (const [name, read] of numbers) {
     const text = query[name]
-    if (typeof text === "string") query[name] = wholeNumber(text) ?? text
+    if (typeof text === "string") query[name] = read(text) ?? text
   }
 }
 

@@ -2,8 +2,8 @@ import { cutText } from "../base/cut-text.ts"
 import type { SourceBody } from "../api/execute.ts"
 import { refuse, refuseAt, type HttpError } from "./http-error.ts"
 import { decode } from "./read-body.ts"
-import { sourceBytes, sourceModuleBytes, sourceModules } from "../base/limits.ts"
-import { isModulePath } from "../base/module-path.ts"
+import { codeModuleBytes, sourceBytes, sourceModuleBytes, sourceModules } from "../base/limits.ts"
+import { isCodeModulePath, isModulePath } from "../base/module-path.ts"
 import { filesOf, type SourceFiles } from "../source/source-files.ts"
 
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
@@ -31,26 +31,34 @@ export function readModules(body: Pick<SourceBody, "file" | "modules">): SourceF
     )
   }
   let bytes = 0
+  let codeBytes = 0
   for (const path of paths) {
     const text: unknown = modules?.[path]
     const at = `modules[${JSON.stringify(path)}]`
-    if (!isModulePath(path)) throw refuseModule(at, notAPath(path))
+    const isCode = isCodeModulePath(path)
+    if (!isCode && !isModulePath(path)) throw refuseModule(at, notAPath(path))
     if (path === (file ?? "main.wire"))
       throw refuseModule(at, `\`${path}\` is the main source: it is not among the others`)
     if (typeof text !== "string") throw refuseModule(at, `The text of \`${path}\` must be a string`)
     const size = Buffer.byteLength(text)
     if (size > sourceBytes) throw refuseModule(at, `\`${path}\` is larger than ${sourceBytes} bytes`)
     bytes += size
+    if (isCode) codeBytes += size
     texts[path] = text
   }
   if (bytes > sourceModuleBytes) {
     throw refuseModule("modules", `The files are larger than ${sourceModuleBytes} bytes together`)
   }
+  if (codeBytes > codeModuleBytes) {
+    const message = `The code files are larger than ${codeModuleBytes} bytes together`
+    throw refuse("payload_too_large", message, [{ path: "modules", message }])
+  }
   return filesOf({ file, modules: paths.length === 0 ? undefined : texts })
 }
 
 function notAPath(path: string): string {
-  const rule = "it ends in `.wire`, has no `.`, `..`, `\\` or leading `/`, and at most 1000 characters"
+  const rule =
+    "it ends in `.wire` (code in `.js` or `.ts`), has no `.`, `..`, `\\` or leading `/`, and at most 1000 characters"
   return `\`${cutText(path, 200)}\` is not the path of a file from the root: ${rule}`
 }
 

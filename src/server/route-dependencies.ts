@@ -1,10 +1,11 @@
-import type { SourceText } from "../source/source-files.ts"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Compiler } from "../compiler/compiler.ts"
+import type { Compiler, SourceToPlan } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
 import type { Audit } from "../ports/audit.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { RunMemory } from "../run/shares/memory-share.ts"
+import type { Clock } from "../ports/clock.ts"
+import type { Budgets } from "../run/budget/budgets.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { Triggers } from "../workflows/triggers/triggers.ts"
@@ -30,7 +31,7 @@ export interface RouteDependencies {
   readonly store: RunStore
   readonly streams: EventStreams
   /** Compiled once and kept. */
-  readonly planOf: (source: SourceText, share: string) => Promise<Planned>
+  readonly planOf: (source: SourceToPlan, share: string) => Promise<Planned>
   readonly compiler: Compiler
   /** The workflows with names; null where none are served. */
   readonly folder: WorkflowFolder | null
@@ -46,6 +47,12 @@ export interface RouteDependencies {
   /** How long ended runs are kept. */
   readonly retentionMs: number
   readonly answers: LargeAnswers
+  /** The store's time. */
+  readonly clock: Pick<Clock, "now">
+  /** Null without any. */
+  readonly budgets: Budgets | null
+  /** Counts what became of an event that somebody sent. */
+  readonly countEvent: (outcome: "delivered" | "kept" | "unmatched" | "refused") => void
 }
 
 /** Run ids and outcomes, never payloads. */

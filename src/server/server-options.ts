@@ -48,6 +48,8 @@ export interface ServerOptions {
   readonly readsBaggage: boolean
   /** How long ended runs are kept. */
   readonly retentionMs: number
+  readonly clock: RouteDependencies["clock"]
+  readonly budgets: RouteDependencies["budgets"]
   readonly metrics: {
     /** The key that opens `/metrics` and nothing else; null without one. */
     readonly key: string | null
@@ -70,4 +72,6 @@ export interface RequestMetrics {
   /** `workflow`: the name of the workflow of the folder that the request is about; null for all others. */
   answered(method: string, route: string | null, status: number, duration_ms: number, workflow: string | null): void
   refused(reason: string): void
+  /** What became of an event that somebody sent. */
+  eventSent(outcome: "delivered" | "kept" | "unmatched" | "refused"): void
 }

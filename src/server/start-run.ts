@@ -3,7 +3,8 @@ import type { StartedAnswer, WaitingAnswer } from "../api/execute.ts"
 import { LightSignal } from "../base/light-signal.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { isStoreTrouble, type RunRequest } from "../ports/store.ts"
-import type { LogEvent } from "../log/events.ts"
+import type { LogEvent, WaitingFor } from "../log/events.ts"
+import { readWaitingFor } from "../log/waiting-for.ts"
 import type { QuestionPage } from "../ports/question-store.ts"
 import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
@@ -140,7 +141,7 @@ async function answerEnding(
     reply.hijack()
     return reply
   }
-  if (end?.type === "run_waiting") return answerWaiting(parts, reply, run_id, end.data.questions)
+  if (end?.type === "run_waiting") return answerWaiting(parts, reply, run_id, readWaitingFor(end.data))
   if (end !== null) return answerEnd(reply, end)
   throw unended(parts, run_id)
 }
@@ -176,21 +177,27 @@ function goesOn(run_id: string, why: string): HttpError {
 /** Questions of a run that has waited before are not all open. */
 const readTogether = 100
 
-/** 202: people have to answer first, and the run goes on without the client. */
+/** 202: the run goes on without the client, when one of these has ended. */
 async function answerWaiting(
   parts: RouteDependencies,
   reply: FastifyReply,
   run_id: string,
-  ids: readonly string[],
+  { questions, batches, waits, budget }: WaitingFor,
 ): Promise<FastifyReply> {
-  const wanted = new Set(ids)
+  const wanted = new Set(questions)
   const read = (_limit: number, after: string | null): Promise<QuestionPage> =>
     parts.store.questions.ofRun(run_id, readTogether, after)
   const { page, next } = await parts.answers.make(reply.request, () =>
     writeQuestions(wanted.size, null, read, ({ id }) => wanted.has(id)),
   )
   const isCut = next !== null && page.size < wanted.size
-  const fields = { run_id, status: "waiting" } satisfies Omit<WaitingAnswer, "questions">
+  const fields: Omit<WaitingAnswer, "questions"> = {
+    run_id,
+    status: "waiting",
+    batches,
+    waits,
+    ...(budget !== undefined && { budget }),
+  }
   return reply
     .code(202)
     .header("location", `/execute/${run_id}`)

@@ -48,6 +48,18 @@ export const codes = {
     "A function has too few or too many arguments, or the name of a field or timezone that is not written out.",
     "Write one of its forms.",
   ),
+  "unknown-export": error(
+    "A code file has no export of the function's name and no default, or it is no function.",
+    "Export a function of this name from the file.",
+  ),
+  "invalid-code": error(
+    "A code file cannot be loaded: its syntax is wrong, it throws, it imports what it may not, or the function is asynchronous.",
+    "Fix the file at the place that the message names.",
+  ),
+  "code-not-allowed": error(
+    "A file has code, and the service takes none from there (WIRE_CODE).",
+    "Serve the workflow from a folder, or ask the operator for `WIRE_CODE=all`.",
+  ),
   "invalid-pattern": error(
     "A pattern is not written out, or is not one of RE2's syntax.",
     "Write the pattern in quotes, with two backslashes for each one.",
@@ -95,6 +107,10 @@ export const codes = {
   "unpriced-model": error(
     "A limit on cost governs a model that has no price.",
     "Add `price { input: … output: … }` to the model, or remove the limit on cost.",
+  ),
+  "invalid-batch": error(
+    "An agent with `batch` makes calls that no batch API takes.",
+    "Give the agent a `for`, one model, and no tools or context; or remove `batch`.",
   ),
   "unsigned-webhook": error(
     "A webhook lacks `verify` or `secret`: anyone could start its runs.",
@@ -154,6 +170,14 @@ export const codes = {
     "A setting does not exist in the API that the model is called by, and is not sent.",
     "Remove it. What only your backend knows goes into `extra { }` of `inference`.",
   ),
+  "reserved-setting": warning(
+    "`extra` sets a key that the service sets itself, so it is not sent.",
+    "Write the property that the hint names.",
+  ),
+  "cache-breaking": warning(
+    "A value that differs from item to item stands before much text that stays the same, which no cache can keep.",
+    "Put the value after that text.",
+  ),
   "unused-declaration": warning("Nothing refers to this declaration.", "Remove it, or use it."),
   "nullable-interpolation": warning(
     "A value that may be null is written into text, where it would read `null`.",
@@ -195,6 +219,8 @@ const warnings: Readonly<Record<Warning, true>> = {
   "needless-exception": true,
   "guessed-asset": true,
   "ignored-setting": true,
+  "reserved-setting": true,
+  "cache-breaking": true,
   "unused-declaration": true,
   "nullable-interpolation": true,
   "missing-output": true,

@@ -20,6 +20,8 @@ export interface Diagnostic<Code extends DiagnosticCode = DiagnosticCode> {
   readonly span: Span
   /** Other places that belong to it, such as those of a way. */
   readonly related?: readonly Related[]
+  /** The place itself, where it is in a code file; `span` is what leads there. */
+  readonly elsewhere?: { readonly file: string; readonly text: string; readonly span: Span }
 }
 
 export interface Related {
@@ -36,6 +38,8 @@ export interface Issue {
   readonly path: string
   readonly message: string
   readonly hint?: string
+  /** The file that `range` is in, where it is not the main source. */
+  readonly file?: string
   readonly range: Range
   readonly related?: readonly { readonly message: string; readonly file?: string; readonly range: Range }[]
 }
@@ -61,15 +65,18 @@ export function diagnostic<Code extends DiagnosticCode>(
 }
 
 export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {
-  const { code, severity, path, message, hint, span, related } = diagnostic
+  const { code, severity, path, message, hint, span, related, elsewhere } = diagnostic
+  const here = elsewhere === undefined ? [] : [{ message: "The file is named here", range: lines.range(span) }]
+  const others = [...here, ...(related ?? []).map((one) => toRelated(one, lines))]
   return {
     code,
     severity,
     path,
     message,
     ...(hint !== undefined && { hint }),
-    range: lines.range(span),
-    ...(related && { related: related.map((one) => toRelated(one, lines)) }),
+    ...(elsewhere !== undefined && { file: elsewhere.file }),
+    range: elsewhere === undefined ? lines.range(span) : new LineMap(elsewhere.text).range(elsewhere.span),
+    ...(others.length > 0 && { related: others }),
   }
 }
 

@@ -8,6 +8,8 @@ const sealedColumns = [
   ["outbox", "url"],
   ["outbox", "last_error"],
   ["cache", "body"],
+  ["kept_outputs", "body"],
+  ["sent_events", "body"],
 ] as const
 
 /** What the store remembers of its keys; null where that was lost. */

@@ -72,6 +72,12 @@ export const leftBehind = {
     tables: { leftovers: { key: "run" } },
     maps: [],
   },
+  /** Events that callers sent: kept ones, and the ids of all. */
+  events: {
+    goes: "by age",
+    tables: { sent_events: { key: "num", until: "until" } },
+    maps: ["sentEvents"],
+  },
   /** Answers of models, for all runs of a caller. */
   cache: {
     goes: "by age",
@@ -80,9 +86,22 @@ export const leftBehind = {
   },
   /** What the runs of each caller take. It is less by a run that is deleted. */
   bytes: { goes: "stays", tables: { stored: { key: "caller" } }, maps: ["stored"] },
+  /** What it has used, by hour. */
+  use: {
+    goes: "with the run",
+    tables: { ledger: { key: "run, hour, model", run: "run" } },
+    maps: ["ledger"],
+  },
+  /** Sums of what runs have used: those that are deleted stay in them. */
+  spending: {
+    goes: "by age",
+    tables: { spending: { key: "caller, hour, workflow, model", until: "until" } },
+    maps: [],
+  },
+  slices: { goes: "by age", tables: { slices: { key: "account, start, holder", until: "until" } }, maps: [] },
   triggers: {
     goes: "stays",
-    tables: { trigger_states: { key: "name" }, trigger_pauses: { key: "name" } },
+    tables: { trigger_states: { key: "name" }, trigger_pauses: { key: "name" }, kept_outputs: { key: "name" } },
     maps: ["triggers"],
   },
   /** The keys of the store, the places that keys of secrets are put into, and the processes that have it open or listen. */

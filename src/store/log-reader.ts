@@ -1,5 +1,6 @@
 import { parseInOrder } from "../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { OutputKeeper } from "../ports/trigger-store.ts"
 import { triggerIn } from "./run-list-reader.ts"
 import { keptKey } from "./trigger-writer.ts"
 import type { LogEvent } from "../log/events.ts"
@@ -23,6 +24,8 @@ export interface RunHead {
   readonly key: DataKey
   /** It notifies of some events. */
   readonly notifies: boolean
+  /** The schedule that remembers its output. */
+  readonly keeper: OutputKeeper | null
 }
 
 export interface PageLimits {
@@ -62,11 +65,15 @@ export class LogReader {
   *head(run_id: string): Steps<RunHead | undefined> {
     const known = this.#heads.get(run_id)
     if (known !== undefined) return known
-    const row = yield* get("SELECT num, caller, key, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?", run_id)
+    const row = yield* get(
+      "SELECT num, caller, key, keeper, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?",
+      run_id,
+    )
     if (row === undefined) return undefined
     const [num, caller] = [row["num"] as number, row["caller"] as string]
     const key = openRunKey(this.#vault, run_id, caller, row["key"] as Uint8Array)
-    return this.remember(run_id, { run_id, num, caller, key, notifies: row["notifies"] === 1 })
+    const keeper = row["keeper"] === null ? null : (JSON.parse(row["keeper"] as string) as OutputKeeper)
+    return this.remember(run_id, { run_id, num, caller, key, notifies: row["notifies"] === 1, keeper })
   }
 
   remember(run_id: string, head: RunHead): RunHead {

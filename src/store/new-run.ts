@@ -4,6 +4,9 @@ import type { Vault } from "../ports/vault.ts"
 import type { RunHead } from "./log-reader.ts"
 import { sealEvents, type EventsText } from "./sealed-events.ts"
 import type { CreateOperation } from "./operations.ts"
+import type { RequestPreview } from "../ports/run-list.ts"
+import { previewOfRequest } from "../ports/run-preview.ts"
+import { sealPreview } from "./sealed-previews.ts"
 import { newSecretsKey } from "./run-key.ts"
 import { aboutUrl } from "./sealed-notices.ts"
 import type { Outbox } from "./sql-outbox.ts"
@@ -14,7 +17,7 @@ type NewKey = ReturnType<Vault["newKey"]>
 export type NewRunHead = Omit<RunHead, "num"> & { readonly num?: number }
 
 export function newHead({ run_id, caller, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
-  return { run_id, caller, key, notifies: request.options.notify !== undefined }
+  return { run_id, caller, key, notifies: request.options.notify !== undefined, keeper: request.keeper ?? null }
 }
 
 /** A longer request is stored apart from the first events, so that followers need not read it. */
@@ -28,14 +31,16 @@ export class BeginningRun {
   readonly creation: CreateOperation
   readonly #key: NewKey["key"]
   readonly #request: string
+  readonly #preview: RequestPreview
   #first: EventsText | null = null
   #sealed = false
 
-  constructor(head: NewRunHead, creation: CreateOperation, key: NewKey["key"], request: string) {
+  constructor(head: NewRunHead, creation: CreateOperation, key: NewKey["key"], request: RunRequest) {
     this.head = head
     this.creation = creation
     this.#key = key
-    this.#request = request
+    this.#request = textOfRequest(request)
+    this.#preview = previewOfRequest(request)
   }
 
   /** False: they come too late, or are too long. */
@@ -57,7 +62,18 @@ export class BeginningRun {
     return {
       ...this.creation,
       last,
-      blobs: [idempotency, fingerprint, key, request, secrets, notify, events, kept, secretsKey],
+      blobs: [
+        idempotency,
+        fingerprint,
+        key,
+        request,
+        secrets,
+        notify,
+        events,
+        kept,
+        secretsKey,
+        sealPreview(this.#key, this.#preview),
+      ],
     }
   }
 }
@@ -82,6 +98,7 @@ export function creationOf(
     workflow: run.request.workflow?.name ?? null,
     version: run.request.workflow?.version ?? null,
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
+    keeper: run.request.keeper === undefined ? null : JSON.stringify(run.request.keeper),
     key_until: idempotency?.kept_until ?? null,
     owner: lease.owner,
     lease_until: lease.lease_until,
@@ -97,12 +114,13 @@ export function creationOf(
       null,
       null,
       ofSecrets?.wrapped ?? null,
+      null,
     ],
   }
 }
 
 /** Without its secrets. */
-export function textOfRequest(request: RunRequest): string {
+function textOfRequest(request: RunRequest): string {
   return JSON.stringify({ ...request, secrets: undefined })
 }
 

@@ -1,6 +1,9 @@
+import type { Receipt } from "../ports/event-store.ts"
 import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
 import type { UsageChange } from "../log/usage-after.ts"
+import type { OutputKeeper } from "../ports/trigger-store.ts"
 import type { OpenedWait, WaitKind } from "../ports/waits.ts"
+import type { LedgerRow, SliceRequest } from "../ports/ledger.ts"
 
 // What the store asks of its medium's writer; `Writes.handlers` says what it answers. Everything that a run is made of is sealed by then.
 
@@ -26,6 +29,7 @@ export interface CreateOperation extends Blobs<
     kept: Uint8Array | null,
     /** The key of the secrets, wrapped. */
     secretsKey: Uint8Array | null,
+    preview: Uint8Array | null,
   ]
 > {
   readonly kind: "create"
@@ -38,6 +42,8 @@ export interface CreateOperation extends Blobs<
   readonly version: string | null
   /** JSON of what started it; null where a caller did. */
   readonly started_by: string | null
+  /** JSON of the schedule that remembers its output; null where none does. */
+  readonly keeper: string | null
   /** Until when its idempotency key is remembered, also when the run is gone; null where it lives as long as the run. */
   readonly key_until: number | null
   readonly owner: string
@@ -54,6 +60,10 @@ export interface AppendOperation extends Blobs<
   readonly [
     events: Uint8Array,
     kept: Uint8Array | null,
+    /** What a list shows of how the run ended. */
+    endPreview: Uint8Array | null,
+    /** Its output, for the schedule that remembers it. */
+    keptOutput: Uint8Array | null,
     /** Two for each wait that is opened: itself, and the keyed hash of its key. */
     ...waits: (Uint8Array | null)[],
   ]
@@ -71,8 +81,20 @@ export interface AppendOperation extends Blobs<
   readonly error_kind: string | null
   /** What the events change of the run's usage in the list. */
   readonly usage: UsageChange | null
+  /** The schedule that remembers how the run completed; null where none does. */
+  readonly keeper: OutputKeeper | null
+  /** Entries of the run that the events change. */
+  readonly ledger?: readonly LedgerRow[]
   /** Where the events open waits, take outcomes in, or say that the run waits. */
   readonly waits?: AppendedWaits
+}
+
+/** A run parks without an event. */
+export interface ParkAgainOperation extends Blobs<readonly (Uint8Array | null)[]> {
+  readonly kind: "park again"
+  readonly run_id: string
+  readonly fence: number
+  readonly waits: AppendedWaits
 }
 
 export interface AppendedWaits {
@@ -80,6 +102,8 @@ export interface AppendedWaits {
   readonly opened: readonly Pick<OpenedWait, "kind" | "id" | "opened_at" | "due_at">[]
   /** Ids of waits whose outcome the log shows from now on. */
   readonly taken: readonly string[]
+  /** The alarms of the run are deleted. */
+  readonly disarms: boolean
   /** The run is parked. */
   readonly parks: boolean
 }
@@ -98,6 +122,40 @@ export type SettleResult = "stored" | "late" | "settled before" | "unknown"
 export interface SettleDueOperation extends Blobs<readonly []> {
   readonly kind: "settle due"
   readonly now: number
+}
+
+/** Blobs: keyed hashes of the id, of the contents, and of name and key; the event, sealed. */
+export interface ReceiveEventOperation extends Blobs<
+  readonly [id: Uint8Array | null, fingerprint: Uint8Array, place: Uint8Array, body: Uint8Array]
+> {
+  readonly kind: "receive event"
+  readonly caller: string
+  readonly received_at: number
+  readonly keep_until: number | null
+}
+
+export type ReceiveResult = Receipt
+
+/** An event becomes the outcome of a wait. */
+export interface DeliverOperation extends Blobs<readonly [outcome: Uint8Array]> {
+  readonly kind: "deliver"
+  readonly number: number
+  /** The number of the run. */
+  readonly run: number
+  readonly wait: string
+  readonly now: number
+}
+
+export interface CloseEventOperation extends Blobs<readonly []> {
+  readonly kind: "close event"
+  readonly number: number
+  readonly forget: boolean
+  readonly now: number
+}
+
+export interface DropEventOperation extends Blobs<readonly []> {
+  readonly kind: "drop event"
+  readonly number: number
 }
 
 export type AppendResult = "stored" | "lease lost" | { readonly stored_last: number }
@@ -119,7 +177,9 @@ export interface RenewOperation extends Blobs<readonly []> {
 }
 
 /** With a new key, for the old one may be what is damaged. */
-export interface FailAsCorruptOperation extends Blobs<readonly [key: Uint8Array, end: Uint8Array]> {
+export interface FailAsCorruptOperation extends Blobs<
+  readonly [key: Uint8Array, end: Uint8Array, endPreview: Uint8Array]
+> {
   readonly kind: "failAsCorrupt"
   readonly run_id: string
   readonly fence: number
@@ -198,6 +258,14 @@ export interface PauseTriggerOperation extends Blobs<readonly []> {
   readonly name: string
   readonly paused: boolean
   readonly at: number
+}
+
+export interface HoldOperation extends Blobs<readonly []> {
+  readonly kind: "hold slices"
+  readonly holder: string
+  readonly requests: readonly SliceRequest[]
+  readonly now: number
+  readonly until: number
 }
 
 /** `more` is written beside the usual page; the next sweep deletes it. */

@@ -1,7 +1,10 @@
 import type { ErrorKind, RunTrigger, Usage } from "../log/events.ts"
 import { noUsage, showUsage } from "../log/usage.ts"
 import { comesAfter, openStatus, type ListedRun, type ListedStatus, type RunQuery } from "../ports/run-list.ts"
-import type { RunStatus } from "../ports/store.ts"
+import { StoreFailure, type RunStatus } from "../ports/store.ts"
+import type { Vault } from "../ports/vault.ts"
+import { openRunKey } from "./run-key.ts"
+import { openEnded, openPreview } from "./sealed-previews.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 
 /** Not EXISTS: PostgreSQL would rather read all events once, where it believes that they are few. */
@@ -10,6 +13,8 @@ const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
 const pages = [21, 51, 101, 1001] as const
 const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, started_by, outcome, usage,
   ${hasBegun} AS begun`
+/** Reading these, and opening them, takes as long as all the rest. */
+const previewColumns = ", key, preview, end_preview"
 
 /** The runs of a status: what is true of them, and the index to read, where another one would look at all runs. */
 const byStatus: Readonly<Record<ListedStatus, { readonly where: string; readonly index?: string }>> = {
@@ -31,11 +36,11 @@ const byStatus: Readonly<Record<ListedStatus, { readonly where: string; readonly
 }
 
 /** Reads the list of runs from the columns that appends keep up to date. */
-export function* listRuns(query: RunQuery): Steps<ListedRun[]> {
-  if (query.caller !== null) return yield* runsOf(query.caller, query)
+export function* listRuns(query: RunQuery, vault: Vault): Steps<ListedRun[]> {
+  if (query.caller !== null) return yield* runsOf(query.caller, query, vault)
   // Every index begins with the caller, and callers are few.
   const found: ListedRun[] = []
-  for (const caller of yield* callers()) found.push(...(yield* runsOf(caller, query)))
+  for (const caller of yield* callers()) found.push(...(yield* runsOf(caller, query, vault)))
   return found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, query.limit)
 }
 
@@ -49,12 +54,18 @@ function* callers(): Steps<string[]> {
   return found
 }
 
-function* runsOf(caller: string, { workflow, status, since, error_kind, limit, after }: RunQuery): Steps<ListedRun[]> {
+function* runsOf(caller: string, query: RunQuery, vault: Vault): Steps<ListedRun[]> {
+  const { workflows, version, status, since, until, error_kind, previews, limit, after } = query
   const conditions = ["caller = ?"]
   const values: SqlValue[] = [caller]
-  if (workflow !== null) {
-    conditions.push("workflow = ?")
-    values.push(workflow)
+  if (workflows !== null) {
+    // PostgreSQL plans a statement for each number of values: there are few.
+    conditions.push(workflows.length === 1 ? "workflow = ?" : `workflow IN (${workflows.map(() => "?").join(", ")})`)
+    values.push(...workflows)
+  }
+  if (version !== null) {
+    conditions.push("version = ?")
+    values.push(version)
   }
   // Only failed runs have a kind of error.
   const wanted = error_kind !== null && (status === null || status === "ended") ? "failed" : status
@@ -68,17 +79,21 @@ function* runsOf(caller: string, { workflow, status, since, error_kind, limit, a
     conditions.push("created_at >= ?")
     values.push(since)
   }
+  if (until !== null) {
+    conditions.push("created_at < ?")
+    values.push(until)
+  }
   const source = index === undefined ? "runs" : `runs INDEXED BY ${index}`
   if (after !== null) {
     conditions.push("(created_at, run_id) < (?, ?)")
     values.push(after.created_at, after.run_id)
   }
-  const sql = `SELECT ${columns} FROM ${source} WHERE ${conditions.join(" AND ")}
+  const sql = `SELECT ${columns}${previews ? previewColumns : ""} FROM ${source} WHERE ${conditions.join(" AND ")}
     ORDER BY created_at DESC, run_id DESC LIMIT ${pages.find((page) => page >= limit) ?? limit}`
-  return (yield* all(sql, ...values)).slice(0, limit).map(listed)
+  return (yield* all(sql, ...values)).slice(0, limit).map((row) => listed(row, previews ? vault : null))
 }
 
-function listed(row: Row): ListedRun {
+function listed(row: Row, vault: Vault | null): ListedRun {
   const written = row["usage"] as string | null
   const outcome = row["outcome"] as RunStatus | null
   const state = openStatus({
@@ -97,6 +112,20 @@ function listed(row: Row): ListedRun {
     created_at: row["created_at"] as number,
     finished_at: row["finished_at"] as number | null,
     usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
+    ...(vault === null ? noPreviews : previewsIn(row, vault)),
+  }
+}
+
+const noPreviews = { preview: null, end: null }
+
+function previewsIn(row: Row, vault: Vault): Pick<ListedRun, "preview" | "end"> {
+  try {
+    const key = openRunKey(vault, row["run_id"] as string, row["caller"] as string, row["key"] as Uint8Array)
+    return { preview: openPreview(key, row["preview"]), end: openEnded(key, row["end_preview"]) }
+  } catch (error) {
+    // The list goes on without those of a run whose key is damaged.
+    if (error instanceof StoreFailure) return noPreviews
+    throw error
   }
 }
 

@@ -2,7 +2,7 @@
  * The first step makes the tables of a new database; each later one leads from one format to the next. Steps that have been released are
  * never edited. They are written for SQLite; adapters for other databases translate them.
  *
- * In plain text: run ids, names of callers, workflows and triggers, ids of deliveries, cron expressions, times, counts, sizes and how runs ended. Everything else is sealed or a keyed hash.
+ * In plain text: run ids, names of callers, workflows and triggers, ids of models and deliveries, cron expressions, times, counts, sizes and how runs ended. Everything else is sealed or a keyed hash.
  */
 export const migrations: readonly string[] = [
   `
@@ -50,7 +50,12 @@ export const migrations: readonly string[] = [
     -- The kind of error that a failed run ended with.
     error_kind TEXT,
     -- JSON of the schedule or webhook that started the run; null where a caller did.
-    started_by TEXT
+    started_by TEXT,
+    -- JSON of the schedule that remembers its output.
+    keeper TEXT,
+    -- Sealed: what a list shows of its request, and of how it ended.
+    preview BLOB,
+    end_preview BLOB
   ) STRICT;
   CREATE UNIQUE INDEX runs_by_key ON runs (idempotency) WHERE idempotency IS NOT NULL;
   -- Few runs are open and do not wait: those that claims read are all of them, and need no other index.
@@ -153,7 +158,68 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX kept_keys_by_age ON kept_keys (until);
   -- Marks of schedules and last outcomes: JSON of cron expressions, times, run ids and outcomes, with errors sealed.
+  -- What each run has used in an hour since the epoch, by the id of a model (empty: the run itself). Costs are in billionths.
+  CREATE TABLE ledger (
+    run INTEGER NOT NULL,
+    hour INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    runs INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    PRIMARY KEY (run, hour, model)
+  ) STRICT, WITHOUT ROWID;
+  -- Sums of it, those of deleted runs included.
+  CREATE TABLE spending (
+    caller TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    workflow TEXT NOT NULL,
+    model TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    PRIMARY KEY (caller, hour, workflow, model)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX spending_of_workflow ON spending (workflow, hour);
+  CREATE INDEX spending_by_age ON spending (until);
+  -- What processes hold of budgets, until a time.
+  CREATE TABLE slices (
+    account TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    holder TEXT NOT NULL,
+    amount INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (account, start, holder)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX slices_by_age ON slices (until);
   CREATE TABLE trigger_states (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, state TEXT NOT NULL) STRICT;
+  -- What schedules remember of the runs that completed last. Sealed; null for an output that was too long.
+  CREATE TABLE kept_outputs (name TEXT PRIMARY KEY, run_id TEXT NOT NULL, due_at INTEGER NOT NULL, body BLOB) STRICT;
   CREATE TABLE trigger_pauses (name TEXT PRIMARY KEY, paused INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+  `,
+  `
+  -- Events that callers send (ports/event-store.ts). id, fingerprint and place are keyed hashes: of the sender's id, of the contents, and of name and key with whose
+  -- waits may take it. status: 0 arriving, 1 kept, 2 over; the body is there until it is over.
+  CREATE TABLE sent_events (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    caller TEXT NOT NULL,
+    id BLOB,
+    fingerprint BLOB NOT NULL,
+    place BLOB NOT NULL,
+    status INTEGER NOT NULL,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    was_kept INTEGER NOT NULL DEFAULT 0,
+    received_at INTEGER NOT NULL,
+    keep_until INTEGER,
+    until INTEGER NOT NULL,
+    body BLOB
+  ) STRICT;
+  CREATE UNIQUE INDEX sent_events_by_id ON sent_events (id) WHERE id IS NOT NULL;
+  CREATE INDEX sent_events_of_caller ON sent_events (caller) WHERE id IS NOT NULL;
+  CREATE INDEX sent_events_waiting ON sent_events (place, num) WHERE status <= 1;
+  CREATE INDEX sent_events_kept ON sent_events (caller, num) WHERE status <= 1;
+  CREATE INDEX sent_events_arriving ON sent_events (received_at) WHERE status = 0;
+  CREATE INDEX sent_events_keeping ON sent_events (keep_until) WHERE status = 1;
+  CREATE INDEX sent_events_by_age ON sent_events (until);
   `,
 ]

@@ -22,6 +22,8 @@ import type { Vault } from "../ports/vault.ts"
 import { causedBy } from "../ports/notices.ts"
 import { SqlCache } from "./sql-cache.ts"
 import { Outbox } from "./sql-outbox.ts"
+import { previewOfEnd } from "../ports/run-preview.ts"
+import { sealEnded } from "./sealed-previews.ts"
 import { endStatus, errorKindOf, type ListedRun, type RunQuery } from "../ports/run-list.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { usageOfEvents } from "../log/usage-after.ts"
@@ -30,11 +32,16 @@ import { Changes, type Looks } from "./changes.ts"
 import { LogReader, type RunHead } from "./log-reader.ts"
 import { sealEnd, sealEvents, textOfEvents } from "./sealed-events.ts"
 import type { SqlMedium } from "./sql-medium.ts"
-import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
+import { BeginningRun, creationOf, idempotencyDigests, newHead } from "./new-run.ts"
 import { newRunKey } from "./run-key.ts"
+import type { Alarm } from "../log/replay-data.ts"
 import type { CreateResult, SweepOperation } from "./operations.ts"
 import { Questions } from "../ports/question-store.ts"
+import { keptOutput } from "../ports/kept-output.ts"
+import { SqlEvents } from "./sql-events.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
+import { SqlLedger } from "./sql-ledger.ts"
+import type { LedgerRow } from "../ports/ledger.ts"
 import { concernsWaits, SqlWaits } from "./sql-waits.ts"
 import { WaitReader } from "./wait-reader.ts"
 
@@ -55,6 +62,8 @@ export class SqlStore implements RunStore {
   readonly outbox: Outbox
   readonly cache: SqlCache
   readonly triggers: SqlTriggers
+  readonly ledger: SqlLedger
+  readonly sentEvents: SqlEvents
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -78,6 +87,8 @@ export class SqlStore implements RunStore {
     this.waits = new SqlWaits(medium, this.#reader, waits, this.#changes, vault, clock)
     this.questions = new Questions(this.waits)
     this.triggers = new SqlTriggers(medium, vault)
+    this.ledger = new SqlLedger(medium, clock)
+    this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
     this.cache = new SqlCache(medium, this.#reader, vault, clock)
     this.outbox = new Outbox(medium, this.#reader, this.#changes, vault, clock)
   }
@@ -112,7 +123,7 @@ export class SqlStore implements RunStore {
   #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
     const lease = { owner, lease_until: leaseEnd(this.#clock, leaseMs) }
     const creation = creationOf(run, key, lease, this.#vault, this.outbox)
-    return new BeginningRun(newHead(run, key), creation, key.key, textOfRequest(run.request))
+    return new BeginningRun(newHead(run, key), creation, key.key, run.request)
   }
 
   #sendCreation(beginning: BeginningRun): Promise<CreateResult> {
@@ -138,14 +149,21 @@ export class SqlStore implements RunStore {
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    return this.#medium.read(listRuns(query))
+    return this.#medium.read(listRuns(query, this.#vault))
   }
 
   async request(run_id: string): Promise<RunRequest> {
     return this.#medium.read(this.#reader.request(run_id))
   }
 
-  async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+  async parkAgain(lease: Lease, alarms: readonly Alarm[]): Promise<void> {
+    const held = await this.waits.parkAgain(lease, alarms)
+    this.#changes.disowned(lease.run_id)
+    this.#reader.forget(lease.run_id)
+    if (!held) throw new LeaseLost(lease.run_id)
+  }
+
+  async append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
     checkAppend(events)
     const { run_id, fence } = lease
     const begun = this.#begun.get(run_id)
@@ -159,7 +177,9 @@ export class SqlStore implements RunStore {
     const finished_at = over ? Date.parse(last.at) : null
     const caused = head.notifies ? causedBy(events) : null
     const usage = usageOfEvents(events)
-    const joins = begun !== undefined && first.id === 1 && !over && !parks && caused === null && usage === null
+    const keeps = keptOutput(head.keeper, last)
+    const plain = caused === null && usage === null && entries.length === 0
+    const joins = begun !== undefined && first.id === 1 && !over && !parks && plain
     if (joins && !concernsWaits(events) && begun.run.join(written)) {
       return this.#joined(run_id, begun.stored, written.text)
     }
@@ -175,7 +195,13 @@ export class SqlStore implements RunStore {
         outcome: over ? endStatus(last) : null,
         error_kind: errorKindOf(last),
         usage,
-        ...this.waits.appended(head.key, events, parks, sealEvents(head.key, written)),
+        keeper: keeps === null ? null : head.keeper,
+        ...(entries.length > 0 && { ledger: entries }),
+        ...this.waits.appended(head.key, events, parks, [
+          ...sealEvents(head.key, written),
+          over ? sealEnded(head.key, previewOfEnd(last)) : null,
+          keeps === null || head.keeper === null ? null : this.triggers.sealOutput(head.keeper, keeps),
+        ]),
       },
       { news: { what: "events", run_id } },
     )
@@ -231,7 +257,7 @@ export class SqlStore implements RunStore {
         finished_at: Date.parse(end.at),
         error_kind: errorKindOf(end),
         caused: causedBy([end]),
-        blobs: [wrapped, sealEnd(key, end)],
+        blobs: [wrapped, sealEnd(key, end), sealEnded(key, previewOfEnd(end))],
       },
       { news: { what: "events", run_id } },
     )

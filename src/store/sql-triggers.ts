@@ -1,4 +1,12 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../ports/trigger-store.ts"
+import { Damaged } from "../ports/store.ts"
+import type {
+  KeptOutput,
+  OutputKeeper,
+  StoredTrigger,
+  TriggerPause,
+  TriggerState,
+  TriggerStore,
+} from "../ports/trigger-store.ts"
 import type { Vault } from "../ports/vault.ts"
 import type { SqlMedium } from "./sql-medium.ts"
 import { get, type Steps } from "./sql.ts"
@@ -29,6 +37,32 @@ export class SqlTriggers implements TriggerStore {
 
   async setPause(id: string, { paused, at }: TriggerPause): Promise<void> {
     await this.#medium.send({ kind: "pause trigger", name: id, paused, at, blobs: [] })
+  }
+
+  async kept(id: string): Promise<KeptOutput | null> {
+    return this.#medium.read(readKept(this.#vault, id))
+  }
+
+  /** An output has no run to be sealed for: it outlives its own. */
+  sealOutput({ id }: OutputKeeper, { output }: KeptOutput): Uint8Array | null {
+    return output === null ? null : this.#vault.seal(aboutOutput(id), output)
+  }
+}
+
+function aboutOutput(id: string): string {
+  return `output ${id}`
+}
+
+/** An output that is damaged counts as one that was not kept. */
+function* readKept(vault: Vault, id: string): Steps<KeptOutput | null> {
+  const row = yield* get("SELECT due_at, body FROM kept_outputs WHERE name = ?", id)
+  if (row === undefined) return null
+  const [due_at, body] = [row["due_at"] as number, row["body"] as Uint8Array | null]
+  try {
+    return { output: body === null ? null : vault.open(aboutOutput(id), body), due_at }
+  } catch (error) {
+    if (!(error instanceof Damaged)) throw error
+    return { output: null, due_at }
   }
 }
 

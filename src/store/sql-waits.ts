@@ -1,9 +1,12 @@
+import type { SealedEvents } from "./sealed-events.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { LogEvent } from "../log/events.ts"
 import type { Clock } from "../ports/clock.ts"
 import type { DataKey, Vault } from "../ports/vault.ts"
 import {
+  armed,
   cutPage,
+  type OpenedWait,
   waitsIn,
   type Settling,
   type Wait,
@@ -17,7 +20,9 @@ import {
 } from "../ports/waits.ts"
 import type { Changes } from "./changes.ts"
 import type { LogReader } from "./log-reader.ts"
-import type { AppendOperation } from "./operations.ts"
+import type { Alarm } from "../log/replay-data.ts"
+import type { Lease } from "../ports/store.ts"
+import type { AppendedWaits, AppendOperation } from "./operations.ts"
 import { sealOutcome, sealWait, waitKeyDigest } from "./sealed-waits.ts"
 import type { SqlMedium } from "./sql-medium.ts"
 import type { Steps } from "./sql.ts"
@@ -25,8 +30,8 @@ import type { StoredWait, WaitReader } from "./wait-reader.ts"
 
 /** Whether events open waits, or take outcomes in. */
 export function concernsWaits(events: readonly LogEvent[]): boolean {
-  const { opened, taken } = waitsIn(events)
-  return opened.length > 0 || taken.length > 0
+  const { opened, taken, disarms } = waitsIn(events)
+  return opened.length > 0 || taken.length > 0 || disarms
 }
 
 /** What runs wait for: seals waits and outcomes, and tells the listeners of outcomes. */
@@ -52,16 +57,32 @@ export class SqlWaits implements WaitStore {
     sealKey: DataKey,
     events: readonly LogEvent[],
     parks: boolean,
-    log: readonly [Uint8Array, Uint8Array | null],
+    log: readonly [...SealedEvents, endPreview: Uint8Array | null, keptOutput: Uint8Array | null],
   ): Pick<AppendOperation, "waits" | "blobs"> {
-    const { opened, taken } = waitsIn(events)
-    if (opened.length === 0 && taken.length === 0 && !parks) return { blobs: log }
+    const { opened, taken, disarms } = waitsIn(events)
+    if (opened.length === 0 && taken.length === 0 && !disarms && !parks) return { blobs: log }
+    const { rows, blobs } = this.#rows(sealKey, opened)
+    return { waits: { now: this.#clock.now(), opened: rows, taken, disarms, parks }, blobs: [...log, ...blobs] }
+  }
+
+  async parkAgain({ run_id, fence }: Lease, alarms: readonly Alarm[]): Promise<boolean> {
+    const head = await this.#medium.read(this.#log.head(run_id))
+    if (head === undefined) return false
+    const now = this.#clock.now()
+    const { rows, blobs } = this.#rows(head.key, armed(alarms, now, 0))
+    const waits = { now, opened: rows, taken: [], disarms: false, parks: true }
+    return this.#medium.send({ kind: "park again", run_id, fence, waits, blobs }, { news: { what: "outcome", run_id } })
+  }
+
+  #rows(
+    sealKey: DataKey,
+    opened: readonly OpenedWait[],
+  ): { readonly rows: AppendedWaits["opened"]; readonly blobs: (Uint8Array | null)[] } {
     const blobs = opened.flatMap((wait) => [
       sealWait(sealKey, wait),
       wait.key === null ? null : waitKeyDigest(this.#vault, wait.kind, wait.key),
     ])
-    const rows = opened.map(({ kind, id, opened_at, due_at }) => ({ kind, id, opened_at, due_at }))
-    return { waits: { now: this.#clock.now(), opened: rows, taken, parks }, blobs: [...log, ...blobs] }
+    return { rows: opened.map(({ kind, id, opened_at, due_at }) => ({ kind, id, opened_at, due_at })), blobs }
   }
 
   async ofRun<K extends WaitKind>(run_id: string, kind: K, limit: number, after: string | null): Promise<WaitPage<K>> {
@@ -113,6 +134,10 @@ export class SqlWaits implements WaitStore {
     if (result === "stored" || result === "late") this.#changes.outcomeStored(run_id)
     const wait = await this.#medium.read(this.#reader.one(run_id, kind, id, now))
     return wait === null ? null : { stored: result === "stored", wait }
+  }
+
+  async nextDue(): Promise<number | null> {
+    return this.#medium.read(this.#reader.nextDue())
   }
 
   async settleDue(): Promise<number> {

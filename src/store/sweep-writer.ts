@@ -1,4 +1,5 @@
 import type { Deletion } from "../ports/store.ts"
+import { sweepEvents } from "./event-writer.ts"
 import { tableRules, tablesOfRun } from "./left-behind.ts"
 import type { DeleteOperation, SweepOperation } from "./operations.ts"
 import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
@@ -26,6 +27,7 @@ export function* deleteRun({ run_id, tombstone_until }: DeleteOperation): Steps<
   if (row === undefined) return "gone"
   if (row["finished_at"] === null) return "open"
   yield* deleteRuns(numbers([row], "num"), tombstone_until)
+  yield* run("DELETE FROM kept_outputs WHERE run_id = ?", run_id)
   return "deleted"
 }
 
@@ -60,7 +62,7 @@ export function* sweepLeftovers(): Steps<number> {
   let deleted = 0
   for (const { table, key, run: column } of tablesOfRun("after the run")) {
     const rows = yield* run(
-      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} IN ${listed} LIMIT ?2)`,
+      `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${column} IN ${listed} LIMIT ?2)`,
       text,
       sweptRows,
     )
@@ -81,8 +83,9 @@ export function* sweepAges({ now }: SweepOperation): Steps<number> {
   let dead = 0
   for (const { table, key, until } of tableRules) {
     if (until === undefined) continue
-    const sql = `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${until} <= ? LIMIT ?)`
+    const sql = `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${until} <= ? LIMIT ?)`
     dead += yield* run(sql, now, sweptRows)
   }
+  dead += yield* sweepEvents(now)
   return dead + (yield* sweepNotices(now, sweptRows))
 }

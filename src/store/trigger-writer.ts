@@ -1,3 +1,4 @@
+import type { OutputKeeper } from "../ports/trigger-store.ts"
 import type { PauseTriggerOperation, WriteTriggerOperation } from "./operations.ts"
 import { get, run, type Row, type Steps } from "./sql.ts"
 
@@ -29,6 +30,18 @@ export function* pauseTrigger({ name, paused, at }: PauseTriggerOperation): Step
     at,
   )
   return null
+}
+
+/** What a schedule remembers of a run that has completed. */
+export function* keepOutput(num: number, { id, due_at }: OutputKeeper, body: Uint8Array | null): Steps<void> {
+  yield* run(
+    `INSERT INTO kept_outputs (name, run_id, due_at, body) SELECT ?2, run_id, ?3, ?4 FROM runs WHERE num = ?1
+     ON CONFLICT (name) DO UPDATE SET run_id = excluded.run_id, due_at = excluded.due_at, body = excluded.body`,
+    num,
+    id,
+    due_at,
+    body,
+  )
 }
 
 /** The run of an idempotency key that outlives it. */

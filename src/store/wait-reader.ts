@@ -107,6 +107,11 @@ export class WaitReader {
     return yield* rows(waitStatus[status], "")
   }
 
+  *nextDue(): Steps<number | null> {
+    const row = yield* get("SELECT due_at FROM waits WHERE status = 0 ORDER BY due_at LIMIT 1")
+    return (row?.["due_at"] as number | undefined) ?? null
+  }
+
   /** The earliest due time of an open wait has come. */
   *isDue(now: number): Steps<boolean> {
     return (yield* get("SELECT 1 AS due FROM waits WHERE status = 0 AND due_at <= ? LIMIT 1", now)) !== undefined

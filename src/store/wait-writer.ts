@@ -1,4 +1,5 @@
 import type { AppendedWaits, SettleDueOperation, SettleOperation, SettleResult } from "./operations.ts"
+import { alarmKinds } from "../ports/waits.ts"
 import { all, get, run, type Steps } from "./sql.ts"
 
 // Waits and their outcomes, and runs that are parked and woken, each inside of a transaction of the writer.
@@ -6,14 +7,17 @@ import { all, get, run, type Steps } from "./sql.ts"
 /** Status numbers in the database. */
 export const waitStatus = { open: 0, settled: 1, due: 2, withdrawn: 3 } as const
 
+const alarms = alarmKinds.map((kind) => `'${kind}'`).join(", ")
+
 /** Waits that one operation finds due at most, so that appends do not wait long. */
 const mostDue = 1_000
 
 export function* addWaits(
   num: number,
-  { now, opened, taken, parks }: AppendedWaits,
+  { now, opened, taken, disarms, parks }: AppendedWaits,
   blobs: readonly (Uint8Array | null)[],
 ): Steps<void> {
+  if (disarms) yield* run(`DELETE FROM waits WHERE run = ? AND kind IN (${alarms})`, num)
   for (const [index, { kind, id, opened_at, due_at }] of opened.entries()) {
     const [body, key] = [blobs[2 * index] ?? null, blobs[2 * index + 1] ?? null]
     yield* run(
@@ -28,7 +32,16 @@ export function* addWaits(
       body,
     )
   }
-  for (const id of taken) yield* run("UPDATE waits SET taken = 1 WHERE run = ? AND id = ?", num, id)
+  // The run itself may have seen that a time has come.
+  for (const id of taken) {
+    yield* run(
+      `UPDATE waits SET taken = 1, settled_at = coalesce(settled_at, ?3),
+         status = CASE status WHEN ${waitStatus.open} THEN ${waitStatus.due} ELSE status END WHERE run = ?1 AND id = ?2`,
+      num,
+      id,
+      now,
+    )
+  }
   if (parks) yield* park(num, now)
 }
 
@@ -51,14 +64,15 @@ export function* settle({ run: num, wait: [kind, id], now, blobs: [sealed] }: Se
 /** The ids of their runs. */
 export function* settleDue({ now }: SettleDueOperation): Steps<string[]> {
   const due = yield* all(
-    `SELECT waits.num, run, run_id FROM waits JOIN runs ON runs.num = run
+    `SELECT waits.num, run, run_id, due_at FROM waits JOIN runs ON runs.num = run
      WHERE status = 0 AND due_at <= ? ORDER BY due_at LIMIT ?`,
     now,
     mostDue,
   )
-  for (const { num, run: of } of due) {
+  for (const { num, run: of, due_at } of due) {
     yield* run("UPDATE waits SET status = ?, settled_at = ? WHERE num = ?", waitStatus.due, now, num as number)
-    yield* wake(of as number, now)
+    // Runs are claimed in the order of their times.
+    yield* wake(of as number, due_at as number)
   }
   return due.map(({ run_id }) => run_id as string)
 }

@@ -9,12 +9,18 @@ import type {
   CachePurgeOperation,
   CachePutOperation,
   CancelOperation,
+  CloseEventOperation,
+  DeliverOperation,
+  DropEventOperation,
+  ReceiveEventOperation,
   ClaimOperation,
   FailAsCorruptOperation,
   CreateOperation,
   CreateResult,
   DeleteOperation,
+  HoldOperation,
   PauseTriggerOperation,
+  ParkAgainOperation,
   ProbeOperation,
   ReleaseOperation,
   RenewOperation,
@@ -26,10 +32,13 @@ import type {
   WriteTriggerOperation,
 } from "./operations.ts"
 import { addWaits, settle, settleDue, wake, withdraw } from "./wait-writer.ts"
+import { closeEvent, deliver, dropEvent, receiveEvent } from "./event-writer.ts"
 import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
 import { get, insert, run, type Steps } from "./sql.ts"
 import { addSecrets, eraseSecrets } from "./secrets-writer.ts"
-import { keepKey, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
+import { keepKey, keepOutput, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
+import { beginningEntry } from "../ports/ledger.ts"
+import { hold, setEntries } from "./ledger-writer.ts"
 import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 
 const rememberedRuns = 20_000
@@ -50,6 +59,8 @@ interface RunEnd {
   readonly error_kind: string | null
   /** JSON; null where it stays as it is. */
   readonly usage: string | null
+  /** Sealed. */
+  readonly end_preview: Uint8Array | null
   readonly alone: boolean
   /** Null where it is not known. */
   readonly bytes: number | null
@@ -82,8 +93,13 @@ export class Writes {
   readonly handlers = {
     create: (operation: CreateOperation) => this.#create(operation),
     append: (operation: AppendOperation) => this.#append(operation),
+    "park again": (operation: ParkAgainOperation) => this.#parkAgain(operation),
     settle: (operation: SettleOperation) => settle(operation),
     "settle due": (operation: SettleDueOperation) => settleDue(operation),
+    "receive event": (operation: ReceiveEventOperation) => receiveEvent(operation),
+    deliver: (operation: DeliverOperation) => deliver(operation),
+    "close event": (operation: CloseEventOperation) => closeEvent(operation),
+    "drop event": (operation: DropEventOperation) => dropEvent(operation),
     claim: (operation: ClaimOperation) => claim(this.#rules, operation),
     failAsCorrupt: (operation: FailAsCorruptOperation) => this.#failAsCorrupt(operation),
     renew: (operation: RenewOperation) => renew(operation),
@@ -100,6 +116,7 @@ export class Writes {
     "sweep ages": (operation: SweepOperation) => sweepAges(operation),
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
+    "hold slices": (operation: HoldOperation) => hold(operation),
     probe: (operation: ProbeOperation) => this.#probe(operation),
   }
 
@@ -120,7 +137,7 @@ export class Writes {
 
   *#create(operation: CreateOperation): Steps<CreateResult> {
     const { run_id } = operation
-    const [idempotency, fingerprint, key, request, secrets, notify, events, kept, secretsKey] = operation.blobs
+    const [idempotency, fingerprint, key, request, secrets, notify, events, kept, secretsKey, preview] = operation.blobs
     if (idempotency !== null) {
       const { key_until, created_at } = operation
       const existing =
@@ -135,8 +152,8 @@ export class Writes {
     // `resumable` is always 1: earlier releases, which may share the tables, cancel a run with 0 instead of resuming it.
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, keeper, preview)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -153,11 +170,14 @@ export class Writes {
       operation.notify_events,
       operation.notify_receiver,
       operation.started_by,
+      operation.keeper,
+      preview,
     )
     this.#made.set(run_id, num)
     if (operation.key_until !== null && idempotency !== null && fingerprint !== null) {
       yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
     }
+    yield* setEntries(num, [beginningEntry(operation.created_at)], operation)
     if (request !== null) yield* run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
     if (secrets !== null && secretsKey !== null) yield* addSecrets(num, secrets, secretsKey)
     const { last } = operation
@@ -170,7 +190,7 @@ export class Writes {
 
   *#append(operation: AppendOperation): Steps<AppendResult> {
     const { fence, first, last, finished_at, caused, waits } = operation
-    const [body, kept, ...waitBlobs] = operation.blobs
+    const [body, kept, end_preview, keptOutput, ...waitBlobs] = operation.blobs
     const num = typeof operation.run === "number" ? operation.run : yield* this.#numberOf(operation.run)
     // It could not be created.
     if (num === undefined) return "lease lost"
@@ -204,12 +224,29 @@ export class Writes {
       yield* count(num, bytes)
       yield* run("UPDATE runs SET bytes = ? WHERE num = ?", bytes, num)
     }
+    if (operation.ledger !== undefined) yield* setEntries(num, operation.ledger)
     if (caused !== null) yield* addNotice(num, caused)
     const usage = operation.usage === null ? null : yield* usageAfter(num, operation.usage)
     const { outcome, error_kind } = operation
-    if (finished_at !== null) yield* this.#finish(num, finished_at, { outcome, error_kind, usage, alone, bytes })
+    if (finished_at !== null)
+      yield* this.#finish(num, finished_at, { outcome, error_kind, usage, end_preview, alone, bytes })
     else if (usage !== null) yield* run("UPDATE runs SET usage = ? WHERE num = ?", usage, num)
+    if (operation.keeper !== null) yield* keepOutput(num, operation.keeper, keptOutput)
     return "stored"
+  }
+
+  /** Whether the lease still held. */
+  *#parkAgain({ run_id, fence, waits, blobs }: ParkAgainOperation): Steps<boolean> {
+    const held = yield* get(
+      "SELECT num FROM runs WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
+      run_id,
+      fence,
+    )
+    if (held === undefined) return false
+    const num = held["num"] as number
+    for (const { id } of waits.opened) yield* run("DELETE FROM waits WHERE run = ? AND id = ?", num, id)
+    yield* addWaits(num, waits, blobs)
+    return true
   }
 
   *#numberOf(run_id: string): Steps<number | undefined> {
@@ -230,10 +267,10 @@ export class Writes {
     finished_at,
     error_kind,
     caused,
-    blobs: [key, end],
+    blobs: [key, end, end_preview],
   }: FailAsCorruptOperation): Steps<boolean> {
     const changes = yield* run(
-      "UPDATE runs SET key = ?, condemned = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
+      "UPDATE runs SET key = ?, condemned = ?, preview = NULL WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
       key,
       end,
       run_id,
@@ -243,20 +280,32 @@ export class Writes {
     const num = (yield* this.#numberOf(run_id)) as number
     if (caused !== null) yield* addNotice(num, caused)
     const bytes = this.#known.get(num)?.bytes ?? null
-    yield* this.#finish(num, finished_at, { outcome: "failed", error_kind, usage: null, alone: false, bytes })
+    yield* this.#finish(num, finished_at, {
+      outcome: "failed",
+      error_kind,
+      usage: null,
+      end_preview,
+      alone: false,
+      bytes,
+    })
     return true
   }
 
   /** In one statement: each change of a row writes all of it again. */
-  *#finish(num: number, finished_at: number, { outcome, error_kind, usage, alone, bytes }: RunEnd): Steps<void> {
+  *#finish(
+    num: number,
+    finished_at: number,
+    { outcome, error_kind, usage, end_preview, alone, bytes }: RunEnd,
+  ): Steps<void> {
     if (bytes !== null) yield* count(num, bytes)
     yield* run(
-      `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
+      `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), end_preview = ?, bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
          lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?`,
       finished_at,
       outcome,
       error_kind,
       usage,
+      end_preview,
       bytes,
       num,
     )

@@ -46,6 +46,7 @@ const declarationTable = {
   dynamic: { head: "block" },
   agent: { head: "step" },
   ask: { head: "step" },
+  wait: { head: "step" },
   limits: { head: "block", isSingle: true },
   chat: { head: "block", isSingle: true },
   schedule: { head: "name" },

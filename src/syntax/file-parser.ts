@@ -70,7 +70,7 @@ function parseItem(reader: TokenReader): FileImportItem | undefined {
 }
 
 /** The path of a file, known before anything runs. */
-function parseFilePath(reader: TokenReader): StringNode | undefined {
+export function parseFilePath(reader: TokenReader): StringNode | undefined {
   if (!reader.is("string") && !reader.is("head")) {
     reader.expected("the path of a file in quotes", 'Such as `"./common.wire"`.')
     return undefined

@@ -1,6 +1,7 @@
 import { withoutTrailing } from "../base/without-trailing.ts"
 import { write } from "../source/hint.ts"
 import { environmentHint, missing } from "./chain-parser.ts"
+import { endsBracket } from "./close-bracket.ts"
 import { ifHint } from "./field-colon.ts"
 import { textInQuotes } from "./foreign-text.ts"
 import { startsOperation } from "./operator-parser.ts"
@@ -10,7 +11,17 @@ import type { Chain, Expression, Name, PropertyValue } from "./tree.ts"
 
 // Values as other languages write them. Each is reported with what to write instead.
 
-const roots: ReadonlySet<string> = new Set(["input", "agent", "ask", "dynamic", "run", "secrets", "output", "result"])
+const roots: ReadonlySet<string> = new Set([
+  "input",
+  "agent",
+  "ask",
+  "wait",
+  "dynamic",
+  "run",
+  "secrets",
+  "output",
+  "result",
+])
 
 /** `$KEY` and `${KEY}`: explained, and read over. `$input.name`: a value with a sign too many. */
 export function refuseShellVariable(reader: TokenReader, first: Token): boolean {
@@ -63,6 +74,22 @@ export function refuseSwitch(reader: TokenReader): Expression {
   reader.report(token, "There is no `switch`", `Write \`match ${written} { … }\`.`)
   while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
   reader.skipToNextItem()
+  return missing(reader)
+}
+
+/** `function(a) {` and `(a) =>`, which no value of this language begins with. */
+export function isForeignFunction({ text, token }: TokenReader): boolean {
+  return /^(?:function ?\([\w, ]{0,80}\) ?\{|\([\w, ]{0,80}\) ?=>)/.test(text.slice(token.start, token.start + 100))
+}
+
+/** `function(a) { return a }` and `(a) => a` as values: explained, and read over. */
+export function refuseFunction(reader: TokenReader): Expression {
+  const { start } = reader.token
+  const isOver = (): boolean => reader.is(",") || reader.is(")") || reader.is("]") || endsBracket(reader.token)
+  do reader.skipBalanced()
+  while (!isOver() && !reader.token.afterBreak)
+  const hint = "Write `function name(a: number) = …` beside the other declarations, and call it."
+  reader.report({ start, end: reader.previous.end }, "Functions are not values", hint)
   return missing(reader)
 }
 

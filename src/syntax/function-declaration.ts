@@ -1,14 +1,15 @@
 import { closeBracket, endsBracket } from "./close-bracket.ts"
 import { startsDeclaration } from "./declaration-start.ts"
 import { valueIsAbsent } from "./field-colon.ts"
+import { parseFilePath } from "./file-parser.ts"
 import { parseName, type Start } from "./head-parser.ts"
 import { parseWordKey } from "./key-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Expression, FunctionDeclaration, Parameter, TypeNode } from "./tree.ts"
+import type { Expression, FunctionDeclaration, Parameter, StringNode, TypeNode } from "./tree.ts"
 import { parseType } from "./type-parser.ts"
 import { parseExpression } from "./value-parser.ts"
 
-/** Function = "function" name "(" (name ":" type ","?)* ")" (":" type)? "=" expression */
+/** Function = "function" name "(" (name ":" type ","?)* ")" (":" type)? ("=" expression | "from" string) */
 export function parseFunctionDeclaration(start: Start): FunctionDeclaration | undefined {
   const { reader, keyword, doc } = start
   const { count } = reader.mistakes
@@ -23,11 +24,12 @@ export function parseFunctionDeclaration(start: Start): FunctionDeclaration | un
   // After a mistake, what follows would only make more of them.
   const isRight = (): boolean => reader.mistakes.count === count
   const result = isRight() && reader.accept(":") !== undefined ? parseTypeThere(reader) : undefined
-  const value = isRight() ? parseDefinition(reader, form) : missing(reader)
+  const file = isRight() && reader.acceptWord("from") !== undefined ? parseCodePath(reader, result) : undefined
+  const value = isRight() && file === undefined ? parseDefinition(reader, form) : missing(reader)
   if (!isRight()) while (!reader.is("end") && !startsDeclaration(reader)) reader.skipBalanced()
   start.hasBlock = true
   const span = { start: keyword.start, end: Math.max(value.end, result?.end ?? name.end) }
-  return { kind: "function-declaration", keyword, doc, name, parameters, result, value, body: undefined, ...span }
+  return { kind: "function-declaration", keyword, doc, name, parameters, result, value, file, body: undefined, ...span }
 }
 
 function parseParameters(reader: TokenReader): Parameter[] {
@@ -66,10 +68,22 @@ function parseTypeThere(reader: TokenReader): TypeNode {
   return valueIsAbsent(reader, "a type") ? missingType(reader) : parseType(reader)
 }
 
+/** The path of a code file. What it gives is known from the declaration alone. */
+function parseCodePath(reader: TokenReader, result: TypeNode | undefined): StringNode | undefined {
+  const file = parseFilePath(reader)
+  if (file === undefined || result !== undefined) return file
+  const hint = 'A function of a code file says what it gives: `function rank(text: string): number from "./rank.js"`.'
+  reader.report(file, "Expected `:` and the type of the result before `from`", hint)
+  return file
+}
+
 /** "=" expression */
 function parseDefinition(reader: TokenReader, form: string): Expression {
   if (!reader.is("bad") || reader.textOf(reader.token) !== "=") {
-    reader.expected("`=` and an expression after the parameters", `A function is one expression. ${form}`)
+    reader.expected(
+      "`=` and an expression, or `from` and a code file, after the parameters",
+      `A function is one expression. ${form}`,
+    )
     return missing(reader)
   }
   const sign = reader.take()

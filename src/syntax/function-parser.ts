@@ -73,7 +73,7 @@ function parseCall(
   return { kind: "function", name, receiver, items, start, end: reader.endFrom(open) }
 }
 
-/** The name in `x => …` and `(x) => …`, and how many tokens come before what the arrow leads to. */
+/** The name in `x => …`, `(x) => …` and `function(x) { … }`, and how many tokens come before what the arrow leads to. */
 interface Arrow {
   readonly variable: Token
   readonly tokens: number
@@ -82,6 +82,10 @@ interface Arrow {
 function arrowAt(reader: TokenReader): Arrow | undefined {
   const isArrow = (ahead: number): boolean => reader.textOf(reader.peek(ahead)) === "=>"
   if (reader.is("name") && isArrow(1)) return { variable: reader.token, tokens: 2 }
+  if (reader.textOf(reader.token) === "function") {
+    const isForeign = reader.peek().kind === "(" && reader.peek(2).kind === "name" && reader.peek(3).kind === ")"
+    return isForeign && reader.peek(4).kind === "{" ? { variable: reader.peek(2), tokens: 4 } : undefined
+  }
   const variable = reader.peek()
   const isGroup = reader.is("(") && variable.kind === "name" && reader.peek(2).kind === ")" && isArrow(3)
   return isGroup ? { variable, tokens: 4 } : undefined

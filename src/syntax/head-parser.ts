@@ -81,7 +81,7 @@ function isBeyondName(reader: TokenReader): boolean {
  */
 function isHeadWithoutName({ reader, path }: Start): boolean {
   const next = reader.peek()
-  if (path === "agent" || path === "ask") {
+  if (path === "agent" || path === "ask" || path === "wait") {
     if (reader.isWord("when"))
       return operandFollows(reader, 1) && !reader.isWord("when", next) && !reader.isWord("for", next)
     return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)

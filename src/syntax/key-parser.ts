@@ -53,6 +53,7 @@ const roots: ReadonlySet<string> = new Set([
   "secrets",
   "agent",
   "ask",
+  "wait",
   "dynamic",
   "run",
   "result",

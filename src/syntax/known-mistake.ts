@@ -36,6 +36,7 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
   ],
   ["element", /^([\w.]+)\[\u2038-1\]/, "Write `last($1)`."],
   ["]", /^([\w.]+)\[(\d+)\u2038: ?(\d+)\]/, "Write `slice($1, $2, $3)`."],
+  ["]", /^([\w.]+)\[(\d+)\u2038: ?\]/, "Write `slice($1, $2)`."],
   [
     "argument-end",
     /^(\w+)\u2038: ?/,
@@ -82,6 +83,7 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
   ["property", /^(model\.\w+)\u2038\?\? (model\.\w+)/, "Write `[$1, $2]`."],
   ["remote-name", /^(mcp\.\w+)\.\u2038(?!(?:tool|resource|prompt)\b)(\w+)/, "Write `$1.tool.$2`."],
   ["number", /\u2038(\d+)[kK]\b/, "Write `$1_000`."],
+  ["number", /^timeout:\u2038\d+(?:ms|s|m|h|d)\b/, "Write it at the model: `inference { timeout_seconds: … }`."],
   ["number", /\u2038(\d+)(?:ms|s|m|h|d)\b/, "Write `$1`: the name of the property says the unit."],
 ]
 

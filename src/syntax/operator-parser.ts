@@ -130,10 +130,9 @@ const foreignSigns: Readonly<Partial<Record<string, BinaryOperator>>> = Object.a
 
 /** `contains` and `in`; and the words of other languages, where they can be nothing else. */
 function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
-  if (reader.isWord("contains")) {
-    return operandFollows(reader, 1) || reader.peek().kind === "{" ? "contains" : undefined
+  for (const word of ["contains", "in"] as const) {
+    if (reader.isWord(word)) return operandFollows(reader, 1) || reader.peek().kind === "{" ? word : undefined
   }
-  if (reader.isWord("in")) return operandFollows(reader, 1) ? "in" : undefined
   if (token.afterBreak) return undefined
   return isForeignWord(reader, "and") ? "&&" : isForeignWord(reader, "or") ? "||" : undefined
 }

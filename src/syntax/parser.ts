@@ -191,6 +191,7 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
       return parseFunctionDeclaration(start)
     case "agent":
     case "ask":
+    case "wait":
       return parseStep(start, word)
   }
 }

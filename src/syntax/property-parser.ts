@@ -208,8 +208,16 @@ function parseBlockValue(
       const block = parseProperties(reader, form, parse)
       return block && { kind: "properties", block }
     }
+    case "event": {
+      const block = parseProperties(reader, "webhook-event", parse)
+      return block && { kind: "properties", block }
+    }
     case "repeat": {
       const block = parseProperties(reader, "agent-repeat", parse)
+      return block && { kind: "properties", block }
+    }
+    case "batch": {
+      const block = parseProperties(reader, "agent-batch", parse)
       return block && { kind: "properties", block }
     }
     default: {

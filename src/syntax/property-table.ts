@@ -34,6 +34,10 @@ export type PropertyForm =
   | "verify"
   /** A block that says when an agent that repeats is done. */
   | "repeat"
+  /** A block that says how an agent's calls are batched. */
+  | "batch"
+  /** A block that says which event a delivery is. */
+  | "event"
   | BlockForm
 
 /** A block of properties, and what it looks like. */
@@ -54,7 +58,19 @@ export function isBlockForm(form: PropertyForm): form is BlockForm {
 export function takesBlock(form: PropertyForm): boolean {
   return (
     isBlockForm(form) ||
-    ["types", "values", "headers", "send", "file", "approval", "elicitation", "auth", "repeat"].includes(form)
+    [
+      "types",
+      "values",
+      "headers",
+      "send",
+      "file",
+      "approval",
+      "elicitation",
+      "auth",
+      "repeat",
+      "batch",
+      "event",
+    ].includes(form)
   )
 }
 
@@ -100,6 +116,14 @@ export const wordLists = {
     what: "response format",
     words: ["auto", "json_schema", "json_object", "instruction_only"],
     isBare: true,
+  },
+  prompt_cache: {
+    what: "prompt cache",
+    words: ["auto", "none", "1h"],
+    isBare: true,
+    meant: { true: "auto", false: "none" },
+    hint: 'Write `prompt_cache: auto`, `none`, or `"1h"`.',
+    code: "type-mismatch",
   },
   on_failure: {
     what: "way to go on",
@@ -152,6 +176,7 @@ export const wordLists = {
     isBare: true,
     hint: 'Known are `standard`, `github`, `stripe`, `slack`, `gitlab` and `hmac { header: "X-Signature" }`.',
   },
+  event_to: { what: "receiver", words: ["all_callers"], isBare: true, code: "type-mismatch" },
   encoding: { what: "encoding", words: ["hex", "base64"], isBare: true },
   algorithm: { what: "algorithm", words: ["sha256", "sha512"], isBare: true },
   asset: { what: "kind of asset", words: ["image", "document", "video"] },
@@ -212,6 +237,19 @@ const expiry = constant({
   fits: (one) => Number(one) >= 1 && Number(one) <= longestExpirySeconds,
   code: "type-mismatch",
 })
+const waitSeconds = constant({
+  ...numberFrom(0, longestExpirySeconds),
+  expected: "a number of seconds from 0 to 7,776,000 (90 days)",
+  code: "type-mismatch",
+})
+/** A name of events. */
+export const eventName = /^[A-Za-z0-9._-]{1,100}$/
+const event = constant({
+  expected: "the name of an event, written out: letters, digits, `.`, `_` and `-`, at most 100 of them",
+  type: "string",
+  fits: (one) => typeof one === "string" && eventName.test(one),
+  code: "type-mismatch",
+})
 /** Files from elsewhere have either spelling of the second. */
 const wireApi = constant(
   {
@@ -225,6 +263,9 @@ const wireApi = constant(
 
 const gives = { ...word("gives"), isList: "maybe" } as const
 const cleared = { ...word("cleared"), isList: "maybe" } as const
+
+/** A week. */
+const longestBatchHours = 168
 
 const rounds = {
   until: required(value, "until: result.…"),
@@ -280,6 +321,7 @@ export const propertyTable = {
     assets: { ...word("asset"), isList: true },
     response_format: word("response_format"),
     system: text,
+    prompt_cache: word("prompt_cache"),
     price: { form: "price" },
     wire_api: wireApi,
     cleared,
@@ -308,6 +350,7 @@ export const propertyTable = {
     context: { form: "context" },
     messages: value,
     repeat: { form: "repeat" },
+    batch: { form: "batch" },
     file: { form: "file", repeated: true },
     require: requirement,
     dynamic: { ...values, repeated: true },
@@ -316,10 +359,13 @@ export const propertyTable = {
     on_failure: word("on_failure"),
     concurrency,
     system: text,
+    prompt_cache: word("prompt_cache"),
     limits: { form: "limits" },
   },
   /** The block of an agent's `repeat`. */
   "agent-repeat": rounds,
+  /** The block of an agent's `batch`. */
+  "agent-batch": { within_hours: constant({ ...numberFrom(2, longestBatchHours), code: "type-mismatch" }) },
   input: { require: requirement },
   ask: {
     question: required(text),
@@ -332,6 +378,18 @@ export const propertyTable = {
     concurrency,
     cleared,
     require: requirement,
+  },
+  /** Exactly one of `seconds`, `until` and `event`. */
+  wait: {
+    seconds: { ...waitSeconds, orComputed: true },
+    until: text,
+    event,
+    key: text,
+    output: types,
+    after: value,
+    expires_seconds: { ...expiry, orComputed: true },
+    on_expiry: value,
+    gives,
   },
   approval: { question: text, show: value, to: text, expires_seconds: expiry, cleared },
   elicitation: { to: text, expires_seconds: expiry, cleared },
@@ -395,7 +453,16 @@ export const propertyTable = {
     secret: value,
     when: value,
     input: values,
+    event: { form: "event" },
     reply_within_seconds: constant({ ...wholeFrom(1, 30), code: "type-mismatch" }),
+  },
+  /** The block of a webhook's `event`. */
+  "webhook-event": {
+    name: required(event, 'name: "…"'),
+    key: text,
+    data: values,
+    keep_seconds: constant({ ...wholeFrom(0, 604_800), code: "type-mismatch" }),
+    to: word("event_to"),
   },
   /** The block after `hmac`. */
   hmac: {

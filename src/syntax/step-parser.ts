@@ -6,7 +6,7 @@ import { parseLoop } from "./loop-parser.ts"
 import { parseExpression, parseProperties } from "./value-parser.ts"
 import { parseWhen } from "./when-parser.ts"
 
-/** Step = ("agent" | "ask") name ("for" pattern "in" expression)? ("when" expression)? properties */
+/** Step = ("agent" | "ask" | "wait") name ("for" pattern "in" expression)? ("when" expression)? properties */
 export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)

@@ -54,6 +54,7 @@ export type Declaration =
   | DynamicDeclaration
   | AgentDeclaration
   | AskDeclaration
+  | WaitDeclaration
   | LimitsDeclaration
   | ChatDeclaration
   | TriggerDeclaration
@@ -181,15 +182,17 @@ export interface BatchItem extends Span, Documented {
   readonly body: Block<Property> | undefined
 }
 
-/** `function net(amount: number, rate: number): number = amount / (1 + rate)` */
+/** `function net(amount: number, rate: number): number = amount / (1 + rate)`, or `function net(…): number from "./net.js"` */
 export interface FunctionDeclaration extends DeclarationBase {
   readonly kind: "function-declaration"
   readonly name: Name
   readonly parameters: readonly Parameter[]
   /** The type after the parameters. */
   readonly result: TypeNode | undefined
-  /** What it computes. */
+  /** What it computes; missing where a code file does. */
   readonly value: Expression
+  /** The path of the code file. */
+  readonly file: StringNode | undefined
   readonly body: undefined
 }
 
@@ -206,7 +209,7 @@ export interface DynamicDeclaration extends DeclarationBase {
 }
 
 /** A step that is done once, or once for each item of a loop, and that a condition may skip. */
-export type StepDeclaration = AgentDeclaration | AskDeclaration
+export type StepDeclaration = AgentDeclaration | AskDeclaration | WaitDeclaration
 
 interface StepBase extends DeclarationBase {
   readonly name: Name
@@ -224,6 +227,11 @@ export interface AgentDeclaration extends StepBase {
 /** `ask review { … }`: a question to a person. */
 export interface AskDeclaration extends StepBase {
   readonly kind: "ask"
+}
+
+/** `wait paid { … }`: for a time, or for an event. */
+export interface WaitDeclaration extends StepBase {
+  readonly kind: "wait"
 }
 
 /** `when condition` */

@@ -7,8 +7,10 @@ import { ifHint, valueIsAbsent } from "./field-colon.ts"
 import { refusePrefix, refuseUnquoted, refuseWord } from "./foreign-text.ts"
 import {
   foreignArrow,
+  isForeignFunction,
   missingColon,
   refuseBraces,
+  refuseFunction,
   refuseIf,
   refuseOperator,
   refuseShellVariable,
@@ -117,6 +119,7 @@ function parseBase(reader: TokenReader, first: Token): Expression {
       break
     }
     case "(": {
+      if (isForeignFunction(reader)) return refuseFunction(reader)
       const expression = reader.bracketed(parseExpression)
       closeBracket(reader, first, ")", "`)`")
       return { kind: "group", expression, start: first.start, end: reader.endFrom(first) }
@@ -200,6 +203,8 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       return isForeignWord(reader, "if") ? refuseIf(reader) : undefined
     case "switch":
       return isForeignWord(reader, "switch") ? refuseSwitch(reader) : undefined
+    case "function":
+      return isForeignFunction(reader) ? refuseFunction(reader) : undefined
     case "not":
       if (!isForeignWord(reader, "not")) return undefined
       const end = reader.peek().afterBreak ? token.end : reader.peek().start

@@ -57,7 +57,7 @@ export function positionOf(plan: Plan, id: string, { items, iteration, byModel }
   const calls = plan.nodes.flatMap((node) => {
     const expressions = expressionsOf(node)
     const isCalled = (expression: Expression): boolean => isCallOf(expression, id)
-    const hasCondition = (node.kind === "agent" || node.kind === "ask") && node.when !== null
+    const hasCondition = "when" in node && node.when !== null
     const found = expressions.flatMap((expression) => callsIn(expression, isCalled, hasCondition))
     return node.kind === "agent" && isUsedBy(node, id) ? [...found, true] : found
   })
@@ -104,4 +104,10 @@ export function stepResult(one: GivenOne, step: string): GivenResult {
   if (isJsonObject(one.value)) return { output: one.value }
   const message = `The given result of ${step} is not an object`
   return { error: wireError("evaluation_error", [{ path: step, message }]) }
+}
+
+/** The value of a wait: the data of an event, or a time. */
+export function waitResult(one: GivenOne, step: string): { readonly value: JsonValue } | { readonly error: WireError } {
+  if ("fails" in one) return { error: wireError("timeout", [{ path: step, message: one.fails }]) }
+  return one
 }

@@ -9,7 +9,15 @@ import type { LogEvent } from "../log/events.ts"
 import { run } from "../run/run.ts"
 import type { RunLimits, RunPorts } from "../run/context/run-context.ts"
 import type { RunValues } from "../run/context/run-values.ts"
-import { GivenResults, positionOf, stepResult, type GivenOne, type GivenValue, type Shortage } from "./given-results.ts"
+import {
+  GivenResults,
+  positionOf,
+  stepResult,
+  waitResult,
+  type GivenOne,
+  type GivenValue,
+  type Shortage,
+} from "./given-results.ts"
 import { GivenTools } from "./given-tools.ts"
 import type { GivenAnswer, ObservedRun } from "./observe-run.ts"
 import { observeRun } from "./observe-run.ts"
@@ -31,6 +39,7 @@ export interface TestPorts {
   readonly events: readonly LogEvent[]
   readonly model: RunPorts["model"]
   readonly tools: RunPorts["tools"]
+  readonly code?: RunPorts["code"]
   /** Exchanges that were asked for and are not recorded, each with what is nearest. */
   readonly misses: readonly Miss[]
   close(): Promise<void>
@@ -87,7 +96,7 @@ export async function runOnce(
 ): Promise<ObservedRun & { readonly misses: readonly Miss[]; readonly shortages: readonly Shortage[] }> {
   const { clock, random, limits, deadlines } = engine
   const opened = engine.open(secrets)
-  const { store, model, events, misses } = opened
+  const { store, model, events, misses, code } = opened
   const answered: GivenAnswer[] = []
   const results = new GivenResults()
   const created_at = clock.now()
@@ -105,6 +114,7 @@ export async function runOnce(
       store,
       model,
       tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys()), calls),
+      ...(code !== undefined && { code }),
       given: (id, iteration, call) => {
         const step = `${path}${id}`
         const value = given.steps.get(step) ?? given.others.get(step)
@@ -120,6 +130,12 @@ export async function runOnce(
         const result = stepResult(one, step)
         if ("output" in result && id.startsWith("ask.")) answered.push({ step, iteration, answer: result.output })
         return result
+      },
+      givenWait: (id, iteration) => {
+        const step = `${path}${id}`
+        const value = given.steps.get(step) ?? given.others.get(step)
+        if (value === undefined) return undefined
+        return waitResult(results.take(step, value, iteration), step)
       },
       within: (workflow) => {
         const called = file.workflows?.[workflow]

@@ -1,4 +1,5 @@
 import type { AgentSymbol, Program } from "../check/program.ts"
+import { stableIn, variesIn } from "../check/varies.ts"
 import { untilOf } from "../check/repeat-of.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
@@ -70,6 +71,29 @@ export class AgentReadings {
       const marks = via(this.#flow.of(property.value.expression, at).whole, path, property.name)
       return [{ path, span: property.name, marks }]
     })
+  }
+
+  /** Notes an agent of a loop whose prompt begins with private values that stay the same from item to item. */
+  beginning(name: string, symbol: AgentSymbol, place: Place, models: readonly string[]): void {
+    const { declaration, locals } = symbol
+    if (declaration.loop === undefined || this.#program.privateBeginnings.has(name)) return
+    const varies = variesIn(this.#program.roots, { locals })
+    const { body } = declaration
+    const own = propertyOf(body, "system")
+    const systems =
+      own === undefined ? models.map((one) => propertyOf(this.#program.models.get(one)?.body, "system")) : [own]
+    const written = ["messages", "instruction", "file"].flatMap((one) =>
+      body.items.filter(({ name: { text } }) => text === one),
+    )
+    const values = [...systems, ...written].flatMap((one) => (one === undefined ? [] : [one.value]))
+    const isPrivate = values.some((value) => {
+      const text = value.kind === "expression" ? value.expression : value.kind === "file" ? value.content : undefined
+      if (text === undefined) return this.#flow.within(value, place).private.length > 0
+      return stableIn(text, varies).expressions.some((one) => this.#flow.of(one, place).whole.private.length > 0)
+    })
+    const context = propertyOf(body, "context")?.value
+    const continued = context?.kind === "context" ? this.#conversation(secondName(context.reference)) : none
+    if (isPrivate || continued.private.length > 0) this.#program.privateBeginnings.add(name)
   }
 
   modelsIn(property: Syntax.Property | undefined, loop?: Syntax.Loop): string[] {

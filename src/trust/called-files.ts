@@ -55,6 +55,7 @@ interface CallingFile {
 
 /** Files that are given nothing labelled, as most are. */
 const knownAlone = new WeakMap<Program, FileLabels>()
+const knownCaught = new WeakMap<Program, FileLabels>()
 
 /** What crosses into called files and comes out of them: a file is looked at as if it were written in place. */
 export class CalledFiles {
@@ -103,24 +104,25 @@ export class CalledFiles {
     call: Call,
     place: Place,
   ): Labelled {
-    const { flow } = this.#here
+    const { flow, rules, calls } = this.#here
     let given = first
     let ended: Marks = none
+    let stopped: Marks = none
     let result: Labelled = plain
     for (let round = 0; ; round++) {
       const fields = given
-      const decided = join(call.decided, ended)
+      const decided = join(call.decided, ended, stopped)
       const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
       // The way that needs fewest rounds is the one to tell.
       result = either([result, called.output]).with(call.remote.gives)
-      const after: Place = { ...place, decided, result, round: ended }
+      const after: Place = { ...place, decided: join(call.decided, ended), result, round: ended }
       const nowEnded = join(ended, flow.of(until, after).whole)
       const next = new Map(fields)
       const changing = valuesOf(node.block, "next")
       const isOpen = !isClosed(symbol, changing)
       const parts = Math.max(minParts, Math.floor(maxParts / changing.length))
       for (const { name, value } of changing) {
-        const made = flow.of(value, { ...after, decided: join(decided, nowEnded) }).with(nowEnded)
+        const made = flow.given(value, { ...after, decided: join(call.decided, nowEnded) }).with(nowEnded)
         // A text grows by a choice in each round; whether there is another round is one of them.
         const one = isOpen ? made.map((marks) => join(marks, wordsFrom(marks))) : made
         next.set(name.text, either([fields.get(name.text) ?? plain, one]).widened(maxDepth, { parts }))
@@ -131,12 +133,23 @@ export class CalledFiles {
         const widened = flat(via(all, `${call.remote.id} after ${maxRounds} rounds`, call.span))
         for (const { name } of changing) next.set(name.text, widened)
       }
+      // After a round that failed there is no other one.
+      const nowStopped = via(flow.failed, `${call.remote.id}, which may fail`, call.span)
       const isStable =
-        sameSources(ended, nowEnded) && [...next].every(([name, value]) => value.equals(fields.get(name) ?? plain))
+        sameSources(ended, nowEnded) &&
+        sameSources(stopped, nowStopped) &&
+        [...next].every(([name, value]) => value.equals(fields.get(name) ?? plain))
       given = next
       ended = nowEnded
+      stopped = nowStopped
       if (!isStable) continue
       called.report()
+      if (changing.length === 0) break
+      // The later rounds are calls, too: with these arguments, and decided by the ends of those before them.
+      const later = changing.map((field) => ({ field, isBinding: false, value: next.get(field.name.text) ?? plain }))
+      const again = { ...call, decided: join(call.decided, ended, stopped), bound: [...call.bound, ...later] }
+      rules.call(again)
+      calls.approval(again, wholesOf(again.bound), place)
       break
     }
     const fields = { result: result.with(ended), rounds: flat(ended), done: flat(ended) }
@@ -184,7 +197,9 @@ export class CalledFiles {
     const bound = new Map(call.bound.map(({ field, value }) => [field.name.text, value]))
     const filled = flat(seen)
     const decided = join(place.decided, seen)
-    const { output, touched, report } = this.#file(symbol, (name) => bound.get(name) ?? filled, { ...call, decided })
+    // The model is told of a failure, and goes on.
+    const given = (name: string): Labelled => bound.get(name) ?? filled
+    const { output, touched, report } = this.#file(symbol, given, { ...call, decided }, true)
     // The model is told why a call failed, in words from inside of it.
     const all = join(output.whole, touched, call.remote.gives)
     this.#here.flow.answer(call.remote.gives)
@@ -201,6 +216,7 @@ export class CalledFiles {
     symbol: WorkflowSymbol,
     given: (field: string) => Labelled,
     { path, span, decided }: Call,
+    isCaught = this.#here.flow.isCaught,
   ): FileLabels & { readonly report: () => void } {
     const { rules, caller, follow } = this.#here
     const { budget, depth } = caller
@@ -213,12 +229,12 @@ export class CalledFiles {
       // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
       if (!isDeep && watcher !== undefined && !budget.assumed.has(symbol.program)) {
         budget.assumed.add(symbol.program)
-        follow(symbol.program, watcher, caller, assumedInput(symbol.program))
+        follow(symbol.program, watcher, { ...caller, isCaught }, assumedInput(symbol.program))
       }
       const { output, touched } = this.#alone(symbol)
       const own = labels.leaving(join(output.whole, touched))
       const most = via(join(all, own), `${symbol.file}, which is not followed`, span)
-      this.#here.flow.answer(most)
+      this.#here.flow.answerOfFile(span, most)
       return {
         output: flat(most),
         touched: most,
@@ -226,17 +242,18 @@ export class CalledFiles {
       }
     }
     const inside = isAlone
-      ? this.#alone(symbol)
+      ? this.#alone(symbol, isCaught)
       : follow(symbol.program, watcher, {
           given: (name) => labels.enter(given(name)),
           decided: labels.entering(decided),
           budget,
           depth: depth + 1,
+          isCaught,
           base: symbol.base,
         })
     const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
     const touched = labels.leaving(inside.touched)
-    this.#here.flow.answer(touched)
+    this.#here.flow.answerOfFile(span, touched)
     return {
       output: labels.leave(inside.output),
       touched,
@@ -244,12 +261,13 @@ export class CalledFiles {
     }
   }
 
-  /** A file that is given nothing labelled, as most are. What goes wrong in it is reported there. */
-  #alone({ program, base }: WorkflowSymbol): FileLabels {
-    return remembered(knownAlone, program, () => {
-      const caller = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, base }
-      const { output, touched } = this.#here.follow(program, undefined, caller)
-      return { output, touched }
+  /** A file that is given nothing labelled, as most are. What goes wrong in it is reported there, but for what its failures decide. */
+  #alone({ program, base }: WorkflowSymbol, isCaught = false): FileLabels {
+    const known = isCaught ? knownCaught : knownAlone
+    return remembered(known, program, () => {
+      const caller = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, isCaught, base }
+      const { output, touched, found } = this.#here.follow(program, undefined, caller)
+      return isCaught ? { output, touched, found } : { output, touched }
     })
   }
 }

@@ -16,6 +16,8 @@ export interface CallerContext {
     readonly assumed: Set<Program>
   }
   readonly depth: number
+  /** The run goes on where the file fails. */
+  readonly isCaught: boolean
   /** The first offset of the file's text among those of other files; 0 for the file that is checked. */
   readonly base: number
 }
@@ -31,7 +33,7 @@ export function freshBudget(): CallerContext["budget"] {
 
 /** Nobody calls the file that is checked. */
 export function outermost(program: Program): CallerContext {
-  return { decided: deliveredWhen(program), budget: freshBudget(), depth: 0, base: 0 }
+  return { decided: deliveredWhen(program), budget: freshBudget(), depth: 0, isCaught: false, base: 0 }
 }
 
 /** An input of which nothing is known. */

@@ -1,7 +1,7 @@
 import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { isWorkflow } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { isWorkflow } from "../syntax/import-kinds.ts"
 import { isMadeOf } from "../types/type-parts.ts"
 import { isStepFunction } from "../check/step-functions.ts"
 import { secondName } from "../syntax/property-of.ts"
@@ -9,7 +9,7 @@ import { skipOf } from "./declared.ts"
 import { ofFunction } from "./function-labels.ts"
 import { mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
-import { allLabels, join, marked, none, via, without, wordsFrom, type Marks } from "./marks.ts"
+import { allLabels, isNone, join, marked, none, via, without, wordsFrom, type Marks } from "./marks.ts"
 
 /** Where an expression stands. */
 export interface Place {
@@ -34,7 +34,7 @@ export interface Place {
 /** What the flow of labels asks of whoever knows the steps and the rules. */
 export interface Steps {
   input(): Labelled
-  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined
+  step(kind: "agent" | "ask" | "wait" | "dynamic", name: string): Labelled | undefined
   /** The outputs of all rounds of an agent that repeats. */
   rounds(agent: string): Labelled | undefined
   /** The result of a `call`, `read` or `render`, after its rules were looked at. */
@@ -125,19 +125,32 @@ export class Flow {
   #before: Marks = none
   /** What strangers chose in files that were called. */
   #chosen: Marks = none
+  /** What files that were called may have failed of, by the place of the call. */
+  #called = new Map<number, Marks>()
   /** All that may fail in the lists around is known to decide. */
   #isInList = false
+  /** All that may fail in the expressions around is known to decide about calls of files. */
+  #isForeseen = false
+  /** A failure ends all calls of the file. */
+  readonly #endsCalls: boolean
 
-  constructor(program: Program, steps: Steps) {
+  /** `isCaught`: whoever calls the file goes on after a failure in it. */
+  constructor(program: Program, steps: Steps, isCaught = false, kept: ReadonlyMap<string, Marks> = new Map()) {
+    this.codeMarks = new Map([...kept].filter(([id]) => !id.startsWith("tool.")))
     this.#program = program
     this.#steps = steps
+    this.#isCaught = isCaught
+    this.#endsCalls = isCaught
   }
 
   of(node: Syntax.Expression, place: Place): Labelled {
     if (this.#within > 0) this.#looked++
     const row = rows[node.kind] as ((flow: Flow, node: Syntax.Expression, place: Place) => Labelled) | undefined
     const value = row === undefined ? flat(join(place.decided, this.within(node, place))) : row(this, node, place)
-    if (mayFail(this.#program, node)) this.touch(value.whole)
+    // What decides that it is evaluated decides whether it fails.
+    const marks = join(value.whole, place.decided)
+    if ("target" in node && isWorkflow(node.target)) this.answerOfFile(node, marks)
+    else if (mayFail(this.#program, node)) this.touch(marks)
     return value
   }
 
@@ -152,7 +165,11 @@ export class Flow {
   }
 
   get touched(): Marks {
-    return join(this.#touched, this.#answered)
+    return join(this.#touched, this.#answered, ...this.#called.values())
+  }
+
+  get isCaught(): boolean {
+    return this.#isCaught
   }
 
   touch(marks: Marks): void {
@@ -164,17 +181,53 @@ export class Flow {
     this.#answered = join(this.#answered, marks)
   }
 
-  /** The labels that are touched meanwhile; `isHidden`: of these, others get to know only those of answers. */
-  during(run: () => void, isHidden = false): Marks {
-    const [touched, answered, before] = [this.#touched, this.#answered, this.#before]
-    this.#before = this.failed
+  /** A file that is called at this place may fail of values with these labels. */
+  answerOfFile({ start }: Span, marks: Marks): void {
+    if (!isNone(marks)) this.#called.set(start, join(this.#called.get(start) ?? none, marks))
+  }
+
+  /**
+   * The labels that are touched meanwhile; `isHidden`: of these, others get to know only those of answers. `reached`: what decides besides
+   * whether any of it is done.
+   */
+  during(run: () => void, isHidden = false, reached = none): Marks {
+    const [touched, answered, called, before] = [this.#touched, this.#answered, this.#called, this.#before]
+    this.#before = join(this.failed, reached)
     this.#touched = this.#answered = none
+    this.#called = new Map()
     run()
     const all = this.touched
+    const meanwhile = this.#called
     this.#before = before
     this.#touched = isHidden ? touched : join(touched, this.#touched)
     this.#answered = join(answered, this.#answered)
+    this.#called = called
+    for (const [start, marks] of meanwhile) this.answerOfFile({ start, end: start }, marks)
     return all
+  }
+
+  /**
+   * Parts of an expression are made side by side. Where the run goes on after a failure, what may fail in one part decides about the steps of
+   * a file that is under way in another; where the whole file ends, about all calls in it.
+   */
+  sideBySide<T>(run: () => T): T {
+    const ends = this.#endsCalls || this.#program.workflows.size > 0
+    if (!this.#isCaught || this.#isForeseen || !ends) return run()
+    this.#isForeseen = true
+    let others = none
+    const [touched, answered, before] = [this.#touched, this.#answered, this.#before]
+    const called = new Map(this.#called)
+    this.during(() => {
+      run()
+      // A file that stands alone is ended by its own failures inside of it.
+      others = this.#called.size > 1 ? this.touched : join(this.#touched, this.#answered)
+    })
+    ;[this.#touched, this.#answered, this.#called] = [touched, answered, called]
+    this.#before = join(before, others)
+    const value = run()
+    this.#before = before
+    this.#isForeseen = false
+    return value
   }
 
   /** A file gave a value with these labels. */
@@ -216,9 +269,18 @@ export class Flow {
       // The `next` of a repetition is seen in its rounds.
       if (value.kind !== "values" || name.text === "next") return []
       return value.block.items.map((field) => {
-        return { field, isBinding: name.text === "bindings", value: this.of(field.value, place) }
+        return { field, isBinding: name.text === "bindings", value: this.given(field.value, place) }
       })
     })
+  }
+
+  /** A value that a call is given. One of which nobody knows the type may not fit: the call fails then. */
+  given(node: Syntax.Expression, place: Place): Labelled {
+    const value = this.of(node, place)
+    if (isMadeOf(this.#program.expressionTypes.get(node), ["any"], this.#program.types)) {
+      this.touch(join(value.whole, place.decided))
+    }
+    return value
   }
 
   invoked(node: Syntax.InvokeNode, around: Place): Labelled {
@@ -226,9 +288,8 @@ export class Flow {
     const place = after(around, condition)
     let value = plain
     const failed = this.attempt(node.block, this.#text(node.target), () => {
-      const bound = this.bound(node, place)
-      // A file fails by itself: what fails before it is called ends it as a failure inside of it does.
-      const before = isWorkflow(node.target) ? none : via(this.failed, `${place.path}, which may fail`, node.target)
+      const bound = this.sideBySide(() => this.bound(node, place))
+      const before = via(this.failed, `${place.path}, which may fail`, node.target)
       value = this.#steps.invoked(node, bound, after(place, before))
       return value.whole
     })
@@ -242,10 +303,15 @@ export class Flow {
   #looked = 0
   #within = 0
 
+  /** What code of a step was given, by the step, and how many calls of code were looked at. It begins with what an earlier pass found. */
+  readonly codeMarks: Map<string, Marks>
+  #codeCalls = 0
+
   /** A call of a function of one's own: its labels are those of its body with these arguments. */
   own(name: string, items: readonly Labelled[], place: Place): Labelled | undefined {
     const called = this.#program.functions.get(name)
     if (called === undefined) return undefined
+    if (called.declaration.file !== undefined) return this.#ofCode(items, place)
     // A few functions that call each other stand for more expressions than anybody can look at.
     if (this.#within === maxWithin || this.#looked > maxLooked) {
       const all = join(place.decided, ...items.map(({ whole }) => whole))
@@ -264,6 +330,19 @@ export class Flow {
     })
     this.#within--
     return value
+  }
+
+  /**
+   * Code may keep what it was given for as long as a step is evaluated: a result has the labels of all arguments of all calls in the step,
+   * in whatever order they come, and of what decided about them. It may fail of them, too.
+   */
+  #ofCode(items: readonly Labelled[], place: Place): Labelled {
+    this.#codeCalls++
+    const step = stepOfPath(place.path)
+    const all = join(this.codeMarks.get(step) ?? none, place.decided, ...items.map(({ whole }) => whole))
+    this.codeMarks.set(step, all)
+    this.touch(all)
+    return flat(all)
   }
 
   asset(node: Syntax.AssetNode, place: Place): Labelled {
@@ -294,14 +373,14 @@ export class Flow {
   }
 
   chain(chain: Syntax.Chain, place: Place): Labelled {
-    if (chain.base.kind !== "name") return this.#follow(this.of(chain.base, place), chain.steps)
+    if (chain.base.kind !== "name") return this.#follow(this.of(chain.base, place), chain.steps, place)
     const root = this.#program.roots.get(chain)
     // A word of the language.
     if (root === undefined) return plain
     const isTwofold = twofold.has(root.kind)
     const from = this.#root(root, chain.base, place) ?? this.#unknown(chain)
     if (root.kind === "dynamic" && this.#holdsAsset(root.name)) this.#uses(chain, none, place)
-    const value = this.#follow(from, isTwofold ? chain.steps.slice(1) : chain.steps)
+    const value = this.#follow(from, isTwofold ? chain.steps.slice(1) : chain.steps, place)
     if (root.kind === "history") this.#steps.read(`input.${root.name}`, place, value.whole)
     else if (root.kind !== "local" && (isTwofold || root.kind === "input")) {
       const [first] = chain.steps
@@ -337,6 +416,7 @@ export class Flow {
         return historyOf(this.#steps.input().field(root.name))
       case "agent":
       case "ask":
+      case "wait":
       case "dynamic":
         return this.#steps.step(root.kind, root.name)
       case "local":
@@ -374,8 +454,10 @@ export class Flow {
     const items = this.of(loop.items, place)
     const variables = withVariables(place.variables, loop, items)
     const inner = { ...after(place, items.own), variables, isRepeated: true }
+    const before = this.#codeCalls
     const condition = when === undefined ? none : this.of(when.condition, inner).whole
     const key = by === undefined ? none : this.of(by.key, inner).whole
+    const isChosenByCode = this.#codeCalls > before
     // The first calls may be the only ones: the order decides, too.
     const at = after(inner, join(condition, key))
     let element = plain
@@ -383,7 +465,10 @@ export class Flow {
     const together = join(items.together, words)
     // Which elements are left, and in which order, tells as much as all of them together.
     const chosen = when === undefined && by === undefined ? none : items.together
-    return list(join(items.own, condition, key, chosen), element, together)
+    // What code is given for one element, it may tell in the next.
+    const told = this.#codeCalls > before ? (this.codeMarks.get(stepOfPath(place.path)) ?? none) : none
+    const own = join(items.own, condition, key, chosen, isChosenByCode ? told : none)
+    return list(own, told === none ? element : element.with(told), join(together, told))
   }
 
   /** After a failure no more elements are begun: where the run goes on, what may fail in one decides about the calls of the others. */
@@ -405,11 +490,13 @@ export class Flow {
     return value.map((marks) => (isTrust ? without(without(marks, "untrusted"), "chosen") : without(marks, "private")))
   }
 
-  #follow(value: Labelled, rest: readonly Syntax.ChainStep[]): Labelled {
+  #follow(value: Labelled, rest: readonly Syntax.ChainStep[], place: Place): Labelled {
     let at = value
     for (const [index, step] of rest.entries()) {
-      if (stepMayFail(this.#program, step))
-        this.touch(step.kind === "pluck" ? join(at.own, at.element().field(step.name.text).own) : at.own)
+      if (stepMayFail(this.#program, step)) {
+        const plucked = step.kind === "pluck" ? at.element().field(step.name.text).own : none
+        this.touch(join(at.own, plucked, place.decided))
+      }
       switch (step.kind) {
         case "field":
           at = at.field(step.name.text)
@@ -421,18 +508,23 @@ export class Flow {
           at = at.caseOf(step.name.text).with(this.decidedBy(at, step))
           break
         case "pluck":
-          return this.#pluck(at, step.name.text, step.stars, rest.slice(index + 1))
+          return this.#pluck(at, step, rest.slice(index + 1), place)
       }
     }
     return at
   }
 
   /** The rest of the chain is read in each element. */
-  #pluck(from: Labelled, name: string, stars: number, further: readonly Syntax.ChainStep[]): Labelled {
+  #pluck(
+    from: Labelled,
+    { name: { text: name }, stars }: Syntax.ChainStep & { readonly kind: "pluck" },
+    further: readonly Syntax.ChainStep[],
+    place: Place,
+  ): Labelled {
     const part = from.element().field(name)
-    const read = this.#follow(part, further)
+    const read = this.#follow(part, further, place)
     const isDroppedLater = further.some((later) => later.kind === "pluck" && later.stars === 2)
-    const change = (element: Labelled): Labelled => this.#follow(element.field(name), further)
+    const change = (element: Labelled): Labelled => this.#follow(element.field(name), further, place)
     if (stars !== 2 && !isDroppedLater) return from.elements(from.own, change)
     // Which elements are null decides how many are left: those of this pluck, and those that a later one finds nothing in.
     const own = join(from.own, from.together, stars === 2 ? part.own : none, isDroppedLater ? read.own : none)
@@ -444,6 +536,7 @@ export class Flow {
 const twofold: ReadonlySet<ResolvedRoot["kind"]> = new Set<ResolvedRoot["kind"]>([
   "agent",
   "ask",
+  "wait",
   "dynamic",
   "local",
   "history",
@@ -458,6 +551,11 @@ function historyOf(messages: Labelled): Labelled {
     ])
     return record(parts).with(one.own)
   })
+}
+
+/** `agent.a.instruction` is a part of the step `agent.a`; the output is one step. */
+function stepOfPath(path: string): string {
+  return path.startsWith("output") ? "output" : path.split(/[.[]/, 2).join(".")
 }
 
 function isNode(part: unknown): part is { readonly kind: string } {

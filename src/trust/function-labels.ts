@@ -26,6 +26,8 @@ export function ofFunction(name: string, given: readonly Labelled[]): Labelled {
       return list(own, list(own, first.element(), gathered), gathered)
     case "append":
       return list(owns, either(given.map((one) => one.element())), gathered)
+    case "either":
+      return either(given)
     case "pair":
       return list(owns, tuple(given.map((one) => one.element())), gathered)
     case undefined:

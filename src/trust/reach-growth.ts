@@ -17,7 +17,7 @@ export function growthOf(before: Reach, after: Reach): string[] {
   const higher = Object.entries(boundNames).flatMap(([key, name]) => {
     const old = before.most[key as keyof typeof boundNames]
     const now = after.most[key as keyof typeof boundNames]
-    return amount(now) > amount(old) ? [showBound(name, now)] : []
+    return amountOf(now) > amountOf(old) ? [showBound(name, now)] : []
   })
   return [...added, ...lostGuards(before, after), ...worse, ...higher]
 }
@@ -29,6 +29,7 @@ function factsOf({
   agents,
   decisions,
   exceptions,
+  code = [],
 }: Reach): { readonly key: string; readonly text: string }[] {
   const facts: { readonly key: string; readonly text: string }[] = []
   const add = (text: string, key = text): number => facts.push({ key, text })
@@ -47,6 +48,7 @@ function factsOf({
     }
     for (const step of leads_to) add(`${value}, which strangers may choose, leads to ${step}`)
   }
+  for (const { file, hash } of code) add(`${file} is code (${hash.slice(0, 12)})`, `${file} ${hash}`)
   for (const { place, word, value, because } of exceptions) add(`${place}: ${word} ${value} because "${because}"`)
   return facts
 }
@@ -79,6 +81,7 @@ function stillGuards(guards: readonly string[], guard: string): boolean {
   })
 }
 
-function amount({ most }: Bound): number {
+/** The number of a bound; infinite where nothing bounds it. */
+export function amountOf({ most }: Bound): number {
   return most === "unbounded" ? Infinity : most
 }

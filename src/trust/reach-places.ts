@@ -32,7 +32,7 @@ export function fieldOf(root: "input" | "secrets"): (chain: Syntax.Chain) => str
 export function spansOfSteps({ tree }: Program): Map<string, Span[]> {
   const spans = new Map<string, Span[]>()
   for (const declaration of tree.declarations) {
-    if (declaration.kind === "agent" || declaration.kind === "ask") {
+    if (declaration.kind === "agent" || declaration.kind === "ask" || declaration.kind === "wait") {
       spans.set(`${declaration.kind}.${declaration.name.text}`, [declaration])
     } else if (declaration.kind === "dynamic") {
       for (const field of declaration.body.items) spans.set(`dynamic.${field.name.text}`, [field])

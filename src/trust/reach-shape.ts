@@ -9,6 +9,14 @@ export interface Reach {
   readonly ways: readonly ReachedWay[]
   readonly most: Readonly<Record<Bounded, Bound>>
   readonly exceptions: readonly Exception[]
+  /** Files of code. They reach nothing. */
+  readonly code?: readonly ReachedCode[]
+}
+
+export interface ReachedCode {
+  readonly file: string
+  /** SHA-256 of its text. */
+  readonly hash: string
 }
 
 export interface ReachedHost {
@@ -45,6 +53,8 @@ export interface ReachedAgent {
   readonly pattern: Pattern
   /** The sources of strangers' words that it reads. */
   readonly reads: readonly string[]
+  /** The share of its literal text that backends can keep, 0 to 1; null where it has no literal text. */
+  readonly cacheable: number | null
 }
 
 /** A closed value that a model makes from strangers' words: they choose it. */

@@ -150,7 +150,9 @@ describe("the reach of a workflow", () => {
       tools.map(({ tool, callers }) => [tool, callers]),
       [["act.wire#tool.act", ["act.wire#output"]]],
     )
-    assert.deepEqual(agents, [{ agent: "read.wire#agent.reader", pattern: "quarantined", reads: ["input.mail"] }])
+    assert.deepEqual(agents, [
+      { agent: "read.wire#agent.reader", pattern: "quarantined", reads: ["input.mail"], cacheable: null },
+    ])
     assert.deepEqual(
       decisions.map(({ value, leads_to }) => [value, leads_to]),
       [["read.wire#agent.reader.urgent", ["output"]]],
@@ -537,4 +539,18 @@ describe("the reach of a workflow", () => {
     assert.match(table, /^## What `a\.wire` can reach\n\n### Agents\n\n\| agent \|/)
     assert.match(table, /\| 🟡 `agent\.writer` \| guarded \|/)
   })
+})
+
+test("the share of an agent's literal text that stays the same is told", () => {
+  const of = (loop: string, written: string): number | null | undefined =>
+    reach(`provider p from openai { endpoint: "demo" } model m from p { id: "demo" }
+input { items: [string]  guide: string }
+agent a ${loop} { model: model.m ${written} output { t: string } }`).agents[0]?.cacheable
+  const loop = "for item in input.items"
+  assert.equal(of(loop, 'instruction: "1234567890{{ item }}1234567890"'), 0.5)
+  assert.equal(of(loop, 'instruction: "1234567890{{ input.guide }}1234567890"'), 1)
+  assert.equal(of("", 'instruction: "12{{ input.guide }}1234567890"'), 0.17)
+  assert.equal(of(loop, 'system: "12345{{ item }}"  instruction: "12345"'), 0.5)
+  assert.equal(of(loop, 'messages: [{ role: "user", content: item }]  instruction: "12345"'), 0)
+  assert.equal(of(loop, 'instruction: "{{ item }}"'), null)
 })

@@ -2,6 +2,7 @@ import { remembered } from "../base/remembered.ts"
 import { numberIn } from "../check/constants.ts"
 import type { Program, WorkflowSymbol } from "../check/program.ts"
 import { plan } from "../plan/plan.ts"
+import { cacheableShare } from "../plan/stable-part.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -13,7 +14,16 @@ import { maxOf } from "./reach-bounds.ts"
 import { choicesIn } from "./reach-choices.ts"
 import { ReachedHosts } from "./reach-hosts.ts"
 import { readersOf, shortText, sorted } from "./reach-places.ts"
-import type { Decision, Exception, Pattern, Reach, ReachedAgent, ReachedTool, ReachedWay } from "./reach-shape.ts"
+import type {
+  Decision,
+  Exception,
+  Pattern,
+  Reach,
+  ReachedAgent,
+  ReachedCode,
+  ReachedTool,
+  ReachedWay,
+} from "./reach-shape.ts"
 import { unboundOf, type Call } from "./rules.ts"
 import { RunNames } from "./run-names.ts"
 import { watchTrust } from "./trust.ts"
@@ -24,16 +34,16 @@ const fromLeast: readonly Pattern[] = ["plain", "privileged", "quarantined", "gu
 /** Thousands of values that thousands of steps read would be millions of names. */
 const maxReaders = 100
 
-/** For a program without errors. */
-export function reachOf(program: Program): Reach {
-  return new ReachReader(program).read()
+/** For a program without errors. `hash` makes SHA-256 of the texts of code. */
+export function reachOf(program: Program, hash: (text: string) => string = () => ""): Reach {
+  return new ReachReader(program).read(hash)
 }
 
 /** The agents of the pattern *open*. */
 export function openAgents(program: Program): string[] {
   // A file without words of trust never said which tools act.
   if (!usesTrust(program)) return []
-  const agents = new ReachReader(program).read().agents
+  const agents = new ReachReader(program).read(() => "").agents
   return agents.flatMap(({ agent, pattern }) => (pattern === "open" ? [agent] : []))
 }
 
@@ -69,7 +79,7 @@ class ReachReader implements Watcher {
     this.#hosts = new ReachedHosts(program, this.#names)
   }
 
-  read(): Reach {
+  read(hash: (text: string) => string): Reach {
     watchTrust(this.#program, this)
     const all = [this, ...this.#files.values()]
     return {
@@ -82,6 +92,10 @@ class ReachReader implements Watcher {
       exceptions: all
         .flatMap((one) => [...one.#exceptions.values()])
         .sort(by(({ place, value }) => `${place} ${value}`)),
+      ...codeOf(
+        all.map((one) => one.#program),
+        hash,
+      ),
     }
   }
 
@@ -101,11 +115,12 @@ class ReachReader implements Watcher {
   }
 
   #reachedAgents(): ReachedAgent[] {
-    return [...this.#agents].map(([id, { pattern, reads }]) => ({
-      agent: this.#names.of(id),
-      pattern,
-      reads: sorted(reads),
-    }))
+    const nodes = new Map(this.#plan.nodes.map((node) => [node.id, node]))
+    return [...this.#agents].map(([id, { pattern, reads }]) => {
+      const node = nodes.get(id)
+      const cacheable = node?.kind === "agent" ? cacheableShare(this.#plan, node) : null
+      return { agent: this.#names.of(id), pattern, reads: sorted(reads), cacheable }
+    })
   }
 
   // ------------------------------------------------------------------------------------------------ what the pass sees
@@ -267,4 +282,19 @@ function inAll(sets: readonly ReadonlySet<string>[]): Set<string> {
 
 function by<T>(key: (item: T) => string): (a: T, b: T) => number {
   return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0)
+}
+
+/** All files of the code that programs call; nothing where there is none. */
+function codeOf(
+  programs: readonly Program[],
+  hash: (text: string) => string,
+): { readonly code?: readonly ReachedCode[] } {
+  const texts = new Map<string, string>()
+  for (const { functions } of programs) {
+    for (const { code } of functions.values()) {
+      for (const [file, text] of Object.entries(code?.files.texts ?? {})) texts.set(file, text)
+    }
+  }
+  if (texts.size === 0) return {}
+  return { code: [...texts].map(([file, text]) => ({ file, hash: hash(text) })).sort(by(({ file }) => file)) }
 }

@@ -19,8 +19,19 @@ export class RemoteCalls {
   readonly #remotes = new Map<string, Remote>()
   /** What the imports themselves bind. */
   readonly #imported = new Map<string, readonly Bound[]>()
+  /** The calls of each tool whose import says how many there may be, by their place: what decides about them. */
+  readonly #counted = new Map<string, Map<number, Marks>>()
+  readonly #usedUp: ReadonlyMap<string, Marks>
 
-  constructor(program: Program, flow: Flow, rules: Rules, typed: TypedLabels) {
+  /** `usedUp`: what decides how many calls of a tool are left, as an earlier pass found. */
+  constructor(
+    program: Program,
+    flow: Flow,
+    rules: Rules,
+    typed: TypedLabels,
+    usedUp: ReadonlyMap<string, Marks> = new Map(),
+  ) {
+    this.#usedUp = usedUp
     this.#program = program
     this.#flow = flow
     this.#rules = rules
@@ -57,7 +68,8 @@ export class RemoteCalls {
     const asked = join(...words)
     // Where one of these fails, the call is not made.
     const failed = words.length === 0 ? none : via(this.#flow.failed, `${path}.approval`, span)
-    const decided = join(place.decided, failed)
+    const decided = join(place.decided, failed, this.left(remote))
+    this.count({ remote, span }, decided)
     return { remote, path, span, decided, isApproved, bound: [...bound, ...inherited], asked, block, isRepeated }
   }
 
@@ -76,13 +88,37 @@ export class RemoteCalls {
   }
 
   /** A result has the labels of what the tool gives, of markers in its type, and of all that it was called with. */
-  resultOf({ remote: { id, symbol, server, gives }, bound }: Call): Labelled {
+  resultOf({ remote, bound }: Call): Labelled {
+    const { id, symbol, server, gives } = remote
     const types = propertyOf(symbol?.node.body, "output")?.value
     const typed = types?.kind === "types" ? this.#typed.ofFields(id, types.block.items, server) : plain
-    const result = typed.with(join(gives, wholesOf(bound)))
+    const result = typed.with(join(gives, wholesOf(bound), this.left(remote)))
     // A part that does not fit its type makes the call fail.
     this.#flow.answer(result.whole)
     return result
+  }
+
+  /** What decides whether a call of it is left. */
+  left({ id }: Remote): Marks {
+    return this.#usedUp.get(id) ?? none
+  }
+
+  /** Calls of a tool share the `max_calls` of its import. */
+  count({ remote: { id, symbol }, span }: Pick<Call, "remote" | "span">, decided: Marks): void {
+    if (symbol === undefined || !isCounted(symbol)) return
+    const places = remembered(this.#counted, id, () => new Map<number, Marks>())
+    places.set(span.start, join(places.get(span.start) ?? none, decided))
+  }
+
+  /** What decides how many calls of each tool are left for the others. */
+  get usedUp(): ReadonlyMap<string, Marks> {
+    const shared = [...this.#counted].filter(([, places]) => places.size > 1)
+    return new Map(
+      shared.map(([id, places]) => {
+        const span = this.#remotes.get(id)?.symbol?.name ?? { start: 0, end: 0 }
+        return [id, via(join(...places.values()), `${id}.max_calls`, span)]
+      }),
+    )
   }
 
   #bindingsOf(remote: Remote): readonly Bound[] {
@@ -152,4 +188,13 @@ export class RemoteCalls {
 
 export function wholesOf(bound: readonly Bound[]): Marks {
   return join(...bound.map(({ value }) => value.whole))
+}
+
+/** Whether the import says how many calls there may be. */
+function isCounted({ node, batch }: ImportSymbol): boolean {
+  return [node.body, batch?.body].some((block) => propertyOf(block, "max_calls") !== undefined)
+}
+
+export function sharesCalls({ tools }: Program): boolean {
+  return [...tools.values()].some(isCounted)
 }

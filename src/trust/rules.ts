@@ -205,12 +205,27 @@ export class Rules {
     }
   }
 
+  /** Which event a wait takes. */
+  eventKey(path: string, span: Span, marks: Marks): void {
+    for (const way of marks.untrusted) {
+      const hint = `Use a value that strangers cannot write. ${trustHint}`
+      this.#report("untrusted-action", path, span, "Strangers may not choose whose event is taken", hint, way, path)
+    }
+  }
+
   /** Which model does a step. */
   choice(path: string, span: Span, marks: Marks): void {
     for (const way of marks.untrusted) {
       const hint = `Decide by a value that strangers cannot write. ${trustHint}`
       this.#report("untrusted-action", path, span, "Strangers may not choose the model", hint, way, path)
     }
+  }
+
+  /** The sender of a webhook is not the caller of its run. */
+  replied(webhook: string, span: Span, output: Marks): void {
+    const path = `webhook.${webhook}.reply_within_seconds`
+    const message = `The sender of webhook.${webhook} gets the output, and private data is in it`
+    for (const way of output.private) this.#report("private-leak", path, span, message, releaseHint, way, path)
   }
 
   asset(path: string, span: Span, address: Marks): void {

@@ -31,17 +31,23 @@ function factsOf(reach: Reach): Fact[] {
       add("Tools", `${caller} may call ${tool} (requires: ${demand}; guarded by ${guards.join(", ") || "nothing"})`)
     }
   }
-  for (const { agent, pattern, reads } of reach.agents) {
+  for (const { agent, pattern, reads, cacheable } of reach.agents) {
     add("Agents", `${agent} is ${pattern}${reads.length === 0 ? "" : `: it reads ${reads.join(", ")}`}`)
+    if (cacheable !== null) add("Agents", `${agent}: ${shareOf(cacheable)} of its literal text is cacheable`)
   }
   for (const { value, type, sources, leads_to } of reach.decisions) {
     const to = leads_to.length === 0 ? "nothing" : leads_to.join(", ")
     add("Decisions of strangers", `${sources.join(", ")} may choose ${value} (${type}), which leads to ${to}`)
   }
+  for (const { file, hash } of reach.code ?? []) add("Code, which reaches nothing", `${file}${shownHash(hash)}`)
   for (const { place, word, value, because } of reach.exceptions) {
     add("Exceptions", `${place}: ${word} ${value} because "${because}"`)
   }
   return facts
+}
+
+function shownHash(hash: string): string {
+  return hash === "" ? "" : ` (sha256 ${hash})`
 }
 
 type Called = Pick<ReachedTool, "callers" | "guards" | "per_caller">
@@ -84,6 +90,10 @@ export function showReach(reach: Reach): string {
 
 const marks = { open: "🔴", guarded: "🟡", quarantined: "🟢", privileged: "🟢", plain: "⚪" } as const
 
+function shareOf(share: number | null): string {
+  return share === null ? "–" : `${Math.round(share * 100)} %`
+}
+
 /** For a pull request: tables, the dangerous first. */
 export function reachAsMarkdown(file: string, reach: Reach): string {
   const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "&lt;")
@@ -98,8 +108,10 @@ export function reachAsMarkdown(file: string, reach: Reach): string {
   const order = ["open", "guarded", "quarantined", "privileged", "plain"]
   const agents = [...reach.agents].sort((a, b) => order.indexOf(a.pattern) - order.indexOf(b.pattern))
   if (agents.length > 0) {
-    const rows = agents.map(({ agent, pattern, reads }) => [`${marks[pattern]} \`${agent}\``, pattern, code(reads)])
-    section("Agents", table(["agent", "pattern", "strangers' words that it reads"], rows))
+    const rows = agents.map(({ agent, pattern, reads, cacheable }) => {
+      return [`${marks[pattern]} \`${agent}\``, pattern, code(reads), shareOf(cacheable)]
+    })
+    section("Agents", table(["agent", "pattern", "strangers' words that it reads", "cacheable"], rows))
   }
   if (reach.tools.length > 0) {
     const rows = reach.tools.flatMap(({ tool, requires, ...called }) => {
@@ -127,6 +139,10 @@ export function reachAsMarkdown(file: string, reach: Reach): string {
     ([key, name]) => `- ${showBound(name, reach.most[key as keyof typeof boundNames])}`,
   )
   section("At most", `${most.join("\n")}\n`)
+  if (reach.code !== undefined) {
+    const rows = reach.code.map(({ file, hash }) => [`\`${file}\``, `\`${hash}\``])
+    section("Code, which reaches nothing", table(["file", "SHA-256"], rows))
+  }
   if (reach.exceptions.length > 0) {
     const rows = reach.exceptions.map(({ place, word, value, because }) => [
       `\`${place}\``,

@@ -1,6 +1,6 @@
 import { untilOf } from "../check/repeat-of.ts"
 import { isForeign } from "../check/file-space.ts"
-import type { AgentSymbol, AskSymbol, Program, StepSymbol } from "../check/program.ts"
+import type { AgentSymbol, AskSymbol, Program, StepSymbol, WaitSymbol } from "../check/program.ts"
 import { topologicalOrder } from "../plan/topological-order.ts"
 import type { Span } from "../source/span.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
@@ -9,13 +9,13 @@ import { AgentReadings } from "./agent-readings.ts"
 import { outermost, type CallerContext } from "./caller-context.ts"
 import { CalledFiles, maxRounds, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
-import { asksOthers, usesTrust } from "./declared.ts"
-import { withDeliveries } from "./deliveries.ts"
+import { asksOthers, usesTrust, wordsOf } from "./declared.ts"
+import { repliesIn, takesDeliveries, withDeliveries } from "./deliveries.ts"
 import { Flow, placeAt, withVariables, type Bound, type Place, type Steps } from "./flow.ts"
 import { either, flat, list, passed, plain, record, type Labelled } from "./label-tree.ts"
 import { made } from "./made-labels.ts"
-import { allLabels, join, minus, none, sameSources, via, type Marks } from "./marks.ts"
-import { RemoteCalls, wholesOf } from "./remote-calls.ts"
+import { allLabels, isNone, join, marked, minus, none, sameSources, via, without, type Marks } from "./marks.ts"
+import { RemoteCalls, sharesCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
 import { TypedLabels } from "./typed-labels.ts"
 import type { Watcher } from "./watcher.ts"
@@ -54,17 +54,23 @@ export class TrustPass implements Steps {
   readonly #readings: AgentReadings
   readonly #typed: TypedLabels
   readonly #closed: ClosedTypes
+  readonly #earlier: Earlier
+  /** What may fail in each step. */
+  readonly #touchedBy = new Map<string, Marks>()
   readonly #agents = new Map<string, AgentLabels>()
   readonly #values = new Map<string, Labelled>()
   readonly #watcher: Watcher | undefined
   readonly #caller: CallerContext
+  /** What decides that anything of the file is done. */
+  #decided: Marks = none
   /** What the file gives to its caller. */
   output: Labelled = plain
   #input: Labelled | undefined
 
   /** `caller`: what a caller of the file knows. */
-  constructor(program: Program, watcher?: Watcher, input?: Labelled, caller: CallerContext = outermost(program)) {
+  constructor(program: Program, watcher?: Watcher, input?: Labelled, caller = outermost(program), earlier = nothing) {
     this.#program = program
+    this.#earlier = earlier
     this.#watcher = watcher
     this.#caller = caller
     this.rules = new Rules(
@@ -74,12 +80,12 @@ export class TrustPass implements Steps {
       caller.depth > 0 ? program.files.file : undefined,
     )
     this.#input = input
-    this.#flow = new Flow(program, this)
+    this.#flow = new Flow(program, this, caller.isCaught, earlier.kept)
     this.#typed = new TypedLabels(program.schemas)
     this.#closed = new ClosedTypes(program.types)
     const { rules } = this
     const flow = this.#flow
-    const calls = new RemoteCalls(program, flow, rules, this.#typed)
+    const calls = new RemoteCalls(program, flow, rules, this.#typed, earlier.kept)
     this.#calls = calls
     this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow })
     this.#readings = new AgentReadings(
@@ -93,29 +99,88 @@ export class TrustPass implements Steps {
 
   /** All that may make the file fail. */
   get touched(): Marks {
-    return join(this.input().whole, this.#flow.touched)
+    return join(this.input().whole, this.failures)
+  }
+
+  /** All that may make a step of the file fail. */
+  get failures(): Marks {
+    return this.#flow.touched
   }
 
   run(): void {
-    const { output } = this.#program
+    this.#decided = join(this.#caller.decided, this.#refused())
     this.#calls.start()
-    for (const id of this.#order()) this.#step(id)
-    const fields = (output?.declaration.body.items ?? []).map(({ name, value }) => {
-      return [name.text, this.#flow.of(value, this.#placeAt(`output.${name.text}`, name))] as const
+    for (const id of this.#order()) this.#reach(id, () => this.#step(id))
+    this.#reach("output", () => {
+      const fields = this.#program.output?.declaration.body.items ?? []
+      const made = this.#flow.sideBySide(() => fields.map((field) => this.#outputField(field)))
+      this.output = record(new Map(made))
     })
-    this.output = record(new Map(fields))
+    if (this.#caller.given !== undefined) return
+    for (const { name, property } of repliesIn(this.#program))
+      this.rules.replied(name, property.name, this.output.whole)
+  }
+
+  /** Without what its `require` asks of the input, nothing of the file is done: whoever calls it may go on, or has sent a webhook. */
+  #refused(): Marks {
+    const isDelivered = this.#caller.given === undefined && takesDeliveries(this.#program)
+    if (!this.#caller.isCaught && !isDelivered) return none
+    const conditions = (this.#program.input?.declaration.body.items ?? []).flatMap((item) => {
+      return item.kind === "property" && item.value.kind === "requirement" ? [item.value.condition] : []
+    })
+    const marks = conditions.map((condition) => {
+      const place = placeAt("input.require", condition)
+      return via(this.#flow.of(condition, place).whole, place.path, condition)
+    })
+    // Of a webhook, only its sender is a stranger.
+    return isDelivered ? without(join(...marks), "private") : join(...marks)
+  }
+
+  #outputField({ name, value }: Syntax.ValueField): readonly [string, Labelled] {
+    return [name.text, this.#flow.of(value, this.#placeAt(`output.${name.text}`, name))]
+  }
+
+  /** A step, and what decides whether the run gets to it. */
+  #reach(id: string, run: () => void): void {
+    const touched = this.#flow.during(run, false, this.#earlier.reached.get(id))
+    if (!isNone(touched)) this.#touchedBy.set(id, touched)
+  }
+
+  /** What calls keep for others: how many are left of a tool, and what code was given. */
+  get kept(): ReadonlyMap<string, Marks> {
+    return new Map([...this.#calls.usedUp, ...this.#flow.codeMarks])
+  }
+
+  /** What may fail so that a step is not reached. */
+  get reached(): ReadonlyMap<string, Marks> {
+    const { agents, asks, waits } = this.#program
+    const all = [...this.#order(), "output"]
+    const reached = new Map<string, Marks>()
+    for (const [failing, marks] of this.#touchedBy) {
+      const before = new Set([failing])
+      // A set goes on with what is added to it meanwhile.
+      for (const id of before) for (const one of this.#program.dependencies.get(id) ?? []) before.add(one)
+      const [kind = "", name = ""] = failing.split(".")
+      // One item of a step ends the others.
+      const isLooped =
+        (kind === "ask" ? asks : kind === "wait" ? waits : agents).get(name)?.declaration.loop !== undefined
+      if (isLooped && kind !== "dynamic") before.delete(failing)
+      for (const id of all) if (!before.has(id)) reached.set(id, join(reached.get(id) ?? none, marks))
+    }
+    return reached
   }
 
   #placeAt(path: string, span: Span): Place {
-    return { ...placeAt(path, span), decided: this.#caller.decided }
+    return { ...placeAt(path, span), decided: this.#decided }
   }
 
   #order(): string[] {
-    const { agents, asks, dynamics, dependencies } = this.#program
+    const { agents, asks, waits, dynamics, dependencies } = this.#program
     const ids = [
       ...[...dynamics.keys()].map((name) => `dynamic.${name}`),
       ...[...agents.keys()].map((name) => `agent.${name}`),
       ...[...asks.keys()].map((name) => `ask.${name}`),
+      ...[...waits.keys()].map((name) => `wait.${name}`),
     ]
     return topologicalOrder(ids, (id) => dependencies.get(id) ?? new Set())
   }
@@ -124,11 +189,15 @@ export class TrustPass implements Steps {
     const name = id.slice(id.indexOf(".") + 1)
     const agent = id.startsWith("agent.") ? this.#program.agents.get(name) : undefined
     const ask = id.startsWith("ask.") ? this.#program.asks.get(name) : undefined
+    const wait = id.startsWith("wait.") ? this.#program.waits.get(name) : undefined
     const dynamic = id.startsWith("dynamic.") ? this.#program.dynamics.get(name) : undefined
     if (agent !== undefined) this.#agent(id, name, agent)
     if (ask !== undefined) this.#ask(id, ask)
+    if (wait !== undefined) this.#wait(id, wait)
     if (dynamic !== undefined) {
-      const value = this.#flow.of(dynamic.field.value, this.#placeAt(id, dynamic.field.name))
+      const value = this.#flow.sideBySide(() =>
+        this.#flow.of(dynamic.field.value, this.#placeAt(id, dynamic.field.name)),
+      )
       this.#values.set(id, passed(value, id, dynamic.field.name))
     }
   }
@@ -154,7 +223,7 @@ export class TrustPass implements Steps {
     return this.#agents.get(agent)?.rounds
   }
 
-  step(kind: "agent" | "ask" | "dynamic", name: string): Labelled | undefined {
+  step(kind: "agent" | "ask" | "wait" | "dynamic", name: string): Labelled | undefined {
     return kind === "agent" ? this.#agents.get(name)?.value : this.#values.get(`${kind}.${name}`)
   }
 
@@ -223,7 +292,7 @@ export class TrustPass implements Steps {
           decides = join(ended, via(this.#flow.of(until, after).whole, path, until))
         }
         const told = join(reads, decides)
-        this.#flow.touch(told)
+        this.#flow.touch(join(told, here.decided))
         return told
       }
       // Each round, and each item of a loop, may call files.
@@ -232,7 +301,7 @@ export class TrustPass implements Steps {
       const mayMiss = join(here.decided, decides, failed)
       if (until === undefined) return { output, reads, words: nowWords, ended, mayMiss }
       const nowEnded = join(decides, failed)
-      let next = either([previous, output.with(nowEnded)]).widened()
+      let next = either([previous, output.with(join(here.decided, nowEnded))]).widened()
       // All labels of all parts everywhere is the most that it can come to.
       if (round >= maxRounds) next = flat(via(join(next.whole, nowEnded), `${id} after ${maxRounds} rounds`, until))
       const isStable = sameSources(ended, nowEnded) && sameSources(words, nowWords)
@@ -247,12 +316,18 @@ export class TrustPass implements Steps {
   #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
     const { body } = symbol.declaration
     const models = this.#readings.modelsIn(propertyOf(body, "model"), symbol.declaration.loop)
-    const prepared = { ...place, locals: this.#locals(name, symbol, place) }
-    this.#readings.choice(id, symbol.declaration, prepared)
-    const own = this.#readings.own(id, body, prepared)
-    const system = this.#readings.system(id, body, prepared, models)
-    const usedTools = this.#uses(id, body, prepared)
-    const usedFiles = this.#files.used(id, body, prepared)
+    const { prepared, own, system, usedTools, usedFiles } = this.#flow.sideBySide(() => {
+      const prepared = { ...place, locals: this.#locals(name, symbol, place) }
+      this.#readings.choice(id, symbol.declaration, prepared)
+      this.#readings.beginning(name, symbol, prepared, models)
+      return {
+        prepared,
+        own: this.#readings.own(id, body, prepared),
+        system: this.#readings.system(id, body, prepared, models),
+        usedTools: this.#uses(id, body, prepared),
+        usedFiles: this.#files.used(id, body, prepared),
+      }
+    })
     // Where the run goes on after a failure, all that is evaluated before the model is called decides whether it is, and its tools.
     const failed = via(this.#flow.failed, `${id}.on_failure`, symbol.declaration.name)
     // A backend fetches an asset when the model is called.
@@ -267,7 +342,7 @@ export class TrustPass implements Steps {
     const inner = { ...prepared, decided: join(place.decided, minus(failed, marksOf(before))) }
     const uses = usedTools.map(({ call }) => {
       const decided = call.remote.symbol?.kind === "prompt" ? join(place.decided, failed) : inner.decided
-      return { call: { ...call, decided } }
+      return { call: { ...call, decided: join(decided, this.#calls.left(call.remote)) } }
     })
     const files = usedFiles.map((file) => ({ ...file, call: { ...file.call, decided: inner.decided } }))
     const readings = [...before, ...this.#files.readings(files, marksOf(before), inner)]
@@ -277,6 +352,7 @@ export class TrustPass implements Steps {
     this.#readings.decision(models, inner.decided, symbol)
     // A model that compacts a conversation reads nothing else.
     this.#readings.decision(compaction, join(place.decided, failed), symbol)
+    for (const { call } of uses) this.#calls.count(call, join(call.decided, reads))
     for (const { call } of [...uses, ...files]) {
       const kind = call.remote.symbol?.kind
       // A model decides what is called or read, and fills what nothing binds: of a resource, only its server knows what that is. A prompt
@@ -365,8 +441,13 @@ export class TrustPass implements Steps {
     const isOpen = asksOthers(body)
     let answer = plain
     // Each item of its loop may call files.
-    const words = this.#flow.repeatedly(() => (answer = this.#answer(id, body, { ...place, decided })))
-    if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, decided)
+    const words = this.#flow.repeatedly(
+      () => (answer = this.#flow.sideBySide(() => this.#answer(id, body, { ...place, decided }))),
+    )
+    // Whether anybody answers in time is not known.
+    this.#flow.touch(decided)
+    const reached = join(decided, via(this.#flow.failed, `${id}, which may not be reached`, place.span))
+    if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, reached)
     this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, words))
   }
 
@@ -402,12 +483,90 @@ export class TrustPass implements Steps {
     // When a question ends decides whether anybody has answered it.
     return either([late, begun]).with(ends)
   }
+
+  // -------------------------------------------------------------------------------------------------------- waits
+
+  #wait(id: string, symbol: WaitSymbol): void {
+    const { place, decided, items } = this.#head(id, symbol)
+    let value = plain
+    const words = this.#flow.repeatedly(
+      () => (value = this.#flow.sideBySide(() => this.#awaited(id, symbol, { ...place, decided }))),
+    )
+    // Whether an event comes in time is not known.
+    this.#flow.touch(join(value.whole, decided))
+    this.#values.set(id, this.#stepValue(id, symbol, value, decided, items, words))
+  }
+
+  /** Whoever sends an event writes its data, and chooses among the author's words. What is after `after` is only waited for. */
+  #awaited(id: string, { declaration: { name, body } }: WaitSymbol, inner: Place): Labelled {
+    const isEvent = propertyOf(body, "event") !== undefined
+    const output = propertyOf(body, "output")?.value
+    const typed = this.#typed.ofFields(id, output?.kind === "types" ? output.block.items : [])
+    const isTrusted = !isEvent || wordsOf(body, "gives")?.includes("trusted") === true
+    const said =
+      wordsOf(body, "gives")?.includes("private") === true ? marked("private", { name: id, span: name }) : none
+    const given = typed.with(join(said, isTrusted ? none : marked("untrusted", { name: id, span: name })))
+    let late = plain
+    let ends = none
+    for (const property of body.items) {
+      const { value } = property
+      const path = `${id}.${property.name.text}`
+      if (value.kind !== "expression" || !readByWaits.has(property.name.text)) continue
+      const at = { ...inner, path }
+      const read = passed(this.#flow.of(value.expression, at), path, value.expression)
+      if (property.name.text === "on_expiry") late = read
+      else ends = join(ends, read.whole)
+      if (property.name.text === "key") this.rules.eventKey(path, value.expression, read.whole)
+    }
+    // There are more times than choices.
+    if (!isEvent) return flat(ends)
+    return either([given, late]).with(ends)
+  }
+}
+
+/** The properties of a wait that are computed. */
+const readByWaits: ReadonlySet<string> = new Set(["seconds", "until", "key", "expires_seconds", "on_expiry"])
+
+/** What an earlier pass over the file found: a step may fail after another one has begun. */
+interface Earlier {
+  /** What may fail so that a step is not reached. */
+  readonly reached: ReadonlyMap<string, Marks>
+  /** What calls keep for others, by the tool, or by the step whose code keeps it. */
+  readonly kept: ReadonlyMap<string, Marks>
+}
+
+const nothing: Earlier = { reached: new Map(), kept: new Map() }
+
+/** The pass over a file. Where whoever calls it goes on after a failure, one before it finds what may fail; where calls keep something for others, what that is. */
+export function passOf(
+  program: Program,
+  watcher?: Watcher,
+  input?: Labelled,
+  caller: CallerContext = outermost(program),
+): TrustPass {
+  const pass = (by: Earlier, from: Watcher | undefined, isCaught = caller.isCaught): TrustPass => {
+    const made = new TrustPass(program, from, input, { ...caller, isCaught }, by)
+    made.run()
+    return made
+  }
+  let { kept } = nothing
+  for (let round = 0; ; round++) {
+    const reached = caller.isCaught ? pass({ ...nothing, kept }, undefined, false).reached : nothing.reached
+    const found = sharesCalls(program) || hasCode(program) ? pass({ reached, kept }, undefined).kept : kept
+    const known = kept
+    const isStable = [...found].every(([id, marks]) => sameSources(marks, known.get(id) ?? none))
+    if (isStable || round > maxRounds) return pass({ reached, kept }, watcher)
+    kept = round < maxRounds ? found : new Map([...found.keys()].map((id) => [id, allLabels(id, { start: 0, end: 0 })]))
+  }
+}
+
+function hasCode({ functions }: Program): boolean {
+  return [...functions.values()].some(({ declaration }) => declaration.file !== undefined)
 }
 
 /** A called file, seen by its caller. */
 function follow(...[program, watcher, caller, input]: Parameters<Follow>): ReturnType<Follow> {
-  const pass = new TrustPass(program, watcher, input, caller)
-  pass.run()
+  const pass = passOf(program, watcher, input, caller)
   return { output: pass.output, touched: pass.touched, found: pass.rules.found }
 }
 

@@ -612,3 +612,43 @@ function around(a: string, b: string) = pair(b, a)
     assert.deepEqual(codes("vouched(input.mail)"), [])
   })
 })
+
+describe("functions of code files", () => {
+  const modules = { "code.js": "export const pair = (a, b) => [a, b]\nexport const one = (a) => a" }
+  const functions = `
+function pair(a: string, b: string): { a: string, b: string } from "./code.js"
+function one(a: string): boolean from "./code.js"
+function vouched(a: string, b: string) = trust (pair(a, b).a) because "read by a person"
+`
+  const codes = (body: string): string[] => {
+    const { diagnostics } = compile(`${head}${functions}${body}`, { modules })
+    return diagnostics.flatMap(({ code, severity }) => (severity === "error" ? [code] : []))
+  }
+  const refund = (argument: string): string[] => codes(`output { a: call tool.refund { input { to: ${argument} } } }`)
+
+  test("have all labels of all arguments, whole", () => {
+    assert.deepEqual(refund("pair(input.shop, input.shop).a"), [])
+    assert.deepEqual(refund("pair(input.shop, input.mail).a"), ["untrusted-action"])
+    assert.deepEqual(refund("vouched(input.shop, input.mail)"), [])
+  })
+
+  test("are not endorsed by closed types", () => {
+    assert.deepEqual(refund("match one(input.mail) { true: input.shop false: input.shop }"), ["untrusted-action"])
+  })
+
+  test("may tell in one call what an earlier one in the step was given", () => {
+    const argument = "at([one(input.mail), one(input.shop)], 1)"
+    assert.deepEqual(refund(`text(${argument})`), ["untrusted-action"])
+    assert.deepEqual(refund("text(one(input.shop))"), [])
+    const items = "[{ a: one(input.shop), b: one(input.mail) } for n in range(2)]"
+    assert.deepEqual(refund(`text(first(${items})?.a)`), ["untrusted-action"])
+    const steps = "dynamic { a: one(input.mail)  b: one(input.shop) }"
+    assert.deepEqual(codes(`${steps} output { a: call tool.refund { input { to: text(dynamic.b) } } }`), [])
+  })
+
+  test("may fail of what they are given", () => {
+    const skipped = `agent a { model: model.safe  on_failure: skip  dynamic { n: one(input.mail) }  instruction: "Hi."  output { n: boolean } }
+output { a: call tool.refund when agent.a == null { input { to: input.shop } } }`
+    assert.ok(codes(skipped).includes("untrusted-action"))
+  })
+})

@@ -35,6 +35,14 @@ export function isInputFor(from: Type, to: Type, types: TypeTable): boolean {
   return new Comparison(types, "input").fits(from, to, 0)
 }
 
+/**
+ * The same where nothing is taken on trust: what is not known fits nothing but what is not known either, so that a yes means that every
+ * value fits. `leavesOut`: for an input, whose fields may be left out.
+ */
+export function isContained(from: Type, to: Type, types: TypeTable, leavesOut: boolean): boolean {
+  return new Comparison(types, leavesOut ? "strict-input" : "strict").fits(from, to, 0)
+}
+
 /** Whether the two types have the same values: each fits the other. */
 export function equivalent(a: Type, b: Type, types: TypeTable): boolean {
   return isAssignable(a, b, types) && isAssignable(b, a, types)
@@ -228,6 +236,8 @@ function makeRecords({ tag, cases }: VariantType): ReadonlyMap<string, RecordTyp
   )
 }
 
+type Mode = "structure" | "named" | "input" | "strict" | "strict-input"
+
 /**
  * One question about two types. Recursive types make it ask the same thing again inside its own answer; then the answer
  * is assumed to be yes (types are equal as their infinite unfoldings). An assumption is only good as long as the question
@@ -236,15 +246,19 @@ function makeRecords({ tag, cases }: VariantType): ReadonlyMap<string, RecordTyp
 class Comparison {
   readonly #types: TypeTable
   /** `structure` looks through references and is lenient about `any`; `named` takes both as they are written. */
-  readonly #by: "structure" | "named" | "input"
+  readonly #by: Mode
   readonly #assumed = new Map<Type, Set<Type>>()
   readonly #trail: [Type, Type][] = []
   readonly #refused = new Map<Type, Set<Type>>()
   #pairs = 0
 
-  constructor(types: TypeTable, by: "structure" | "named" | "input" = "structure") {
+  constructor(types: TypeTable, by: Mode = "structure") {
     this.#types = types
     this.#by = by
+  }
+
+  get #isStrict(): boolean {
+    return this.#by === "strict" || this.#by === "strict-input"
   }
 
   same(a: Type, b: Type): boolean {
@@ -261,7 +275,10 @@ class Comparison {
     }
     const source = resolve(from, this.#types)
     const target = resolve(to, this.#types)
-    if (source === target || isLenient(source) || isLenient(target)) return true
+    if (source === target || isLenient(target)) return true
+    if (isLenient(source)) {
+      return !this.#isStrict || (target.kind === "union" && target.members.some(isLenient))
+    }
     return this.#fitsResolved(source, target, depth)
   }
 
@@ -341,7 +358,7 @@ class Comparison {
   #fitsUnion(from: Type, to: UnionType, depth: number): boolean {
     const { kinds, strings, others } = indexOfUnion(to)
     // `union` never makes one that holds `any`, but other code may.
-    if (this.#by === "structure" && (kinds.has("any") || kinds.has("error"))) return true
+    if (this.#by !== "named" && (kinds.has("any") || kinds.has("error"))) return true
     switch (from.kind) {
       case "literal":
         return kinds.has("string") || strings.has(from.value)
@@ -378,7 +395,7 @@ class Comparison {
 
   /** Whether only fields are missing that an input may be left without. */
   #leavesOut(from: RecordType, to: RecordType): boolean {
-    if (this.#by !== "input" || from.fields.length > to.fields.length) return false
+    if ((this.#by !== "input" && this.#by !== "strict-input") || from.fields.length > to.fields.length) return false
     const given = new Set(from.fields.map(({ name }) => name))
     return to.fields.every((field) => given.has(field.name) || mayBeLeftOut(field, this.#types))
   }

@@ -109,7 +109,7 @@ function filesAround(
   others: (path: string) => Buffer | undefined,
 ): { readonly uses: ReadonlySet<string>; readonly modules: Readonly<Record<string, string>> } {
   // Parsing takes its time: most workflows name no other file.
-  if (!source.includes('.wire"')) return { uses: new Set(), modules: {} }
+  if (!/\.(?:wire|js|ts)"/.test(source)) return { uses: new Set(), modules: {} }
   const read = (one: string): string | undefined => {
     const bytes = one === path ? undefined : others(one)
     return one === path ? source : bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString("utf8")

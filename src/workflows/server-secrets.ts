@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import { stampOf } from "./file-stamp.ts"
 
 /** `WIRE_SECRETS_FILE`, as read. */
 interface SecretsFile {
@@ -79,15 +80,6 @@ export class ServerSecrets {
 
 function valueIn(values: JsonObject, name: string): JsonObject[string] | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
-}
-
-function stampOf(file: string): string {
-  try {
-    const { ino, size, mtimeMs, ctimeMs, mode } = statSync(file)
-    return `${ino} ${size} ${mtimeMs} ${ctimeMs} ${mode}`
-  } catch {
-    return "missing"
-  }
 }
 
 /** Throws an `Error` that names the file, and never quotes from it. */

@@ -1,10 +1,15 @@
-import { watch, type FSWatcher } from "node:fs"
+import { statSync, watch, type FSWatcher } from "node:fs"
+import { join } from "node:path"
 import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import { longerThanAllowed } from "../run/budget/run-time.ts"
 import { loadWorkflow, readWorkflow, type LoadedWorkflow, type LoadOutcome } from "./load-workflow.ts"
-import { currentStamp, scanFolder, type FolderScan, type FoundFile } from "./scan-folder.ts"
+import { currentStamp, scanFolder, stampOf, type FolderScan, type FoundFile } from "./scan-folder.ts"
+import { sourceBytes } from "../base/limits.ts"
+import { findInProject } from "../compiler/project-path.ts"
+import { readRegularFile } from "../compiler/read-regular-file.ts"
+import { isCodePath } from "../source/code-files.ts"
 import { nameClashes } from "./name-clashes.ts"
 import { isHiddenName } from "./workflow-name.ts"
 
@@ -210,14 +215,46 @@ export class WorkflowFolder {
     }
     const now = performance.now()
     this.#restsUntil = now + 10 * (now - began)
-    for (const file of [...scan.files, ...scan.hidden]) {
+    const code = await this.#codeFiles()
+    for (const file of [...scan.files, ...scan.hidden, ...code]) {
       if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
       else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
     }
     this.#takeRefused(scan)
-    for (const name of this.#dropGone(scan, now)) await this.#reload({ name, path: "", stamp: "" })
+    for (const name of this.#dropGone({ ...scan, hidden: [...scan.hidden, ...code] }, now))
+      await this.#reload({ name, path: "", stamp: "" })
     this.#watchAll(scan)
     this.#lookAgain(now)
+  }
+
+  /** The code files that workflows name and that are there. Others of the folder are not looked at. */
+  async #codeFiles(): Promise<FoundFile[]> {
+    const workflows = [...this.#workflows.values()]
+    const uses = workflows.flatMap(({ serving, broken }) => [...(serving?.uses ?? []), ...(broken?.uses ?? [])])
+    const found: FoundFile[] = []
+    for (const name of new Set(uses.filter(isCodePath))) {
+      const path = join(this.#root, name)
+      const stamp = "real" in findInProject(this.#root, name) ? await currentStamp(path) : null
+      if (stamp !== null) found.push({ name, path, stamp })
+    }
+    return found
+  }
+
+  /** The bytes of a file that a workflow names. A code file is read when the first one names it. */
+  #textOf(path: string): Buffer | undefined {
+    if (!isCodePath(path) || this.#texts.has(path)) return this.#texts.get(path)
+    const found = findInProject(this.#root, path)
+    if (!("real" in found)) return undefined
+    try {
+      const stamp = stampOf(statSync(found.real))
+      const bytes = readRegularFile(found.real, sourceBytes)
+      if (bytes === null) return undefined
+      this.#texts.set(path, bytes)
+      this.#stamps.set(path, stamp)
+      return bytes
+    } catch {
+      return undefined
+    }
   }
 
   /** Whether a file has been found like this for a while. */
@@ -268,6 +305,10 @@ export class WorkflowFolder {
    * serve until it has none.
    */
   async #reload({ name, path, stamp }: FoundFile): Promise<void> {
+    if (isCodePath(name) && stamp !== "") {
+      this.#stamps.set(name, stamp)
+      this.#sightings.delete(name)
+    }
     const group = this.#together(name)
     const outcomes = new Map<string, LoadOutcome>()
     for (const one of group) outcomes.set(one, await this.#compiled(one))
@@ -285,7 +326,7 @@ export class WorkflowFolder {
     const users = this.#usersOf(pathOf(name))
     const group = new Set(this.#texts.has(pathOf(name)) ? [name, ...users] : users)
     if ([...group].some((one) => this.#held.has(one))) for (const one of this.#held) group.add(one)
-    return new Set([...group].filter((one) => this.#texts.has(pathOf(one))))
+    return new Set([...group].filter((one) => !isCodePath(one) && this.#texts.has(pathOf(one))))
   }
 
   #usersOf(path: string): string[] {
@@ -296,7 +337,7 @@ export class WorkflowFolder {
 
   #compiled(name: string): Promise<LoadOutcome> {
     const bytes = this.#texts.get(pathOf(name)) ?? Buffer.alloc(0)
-    return loadWorkflow(bytes, pathOf(name), (path) => this.#texts.get(path), this.#options.compiler)
+    return loadWorkflow(bytes, pathOf(name), (path) => this.#textOf(path), this.#options.compiler)
   }
 
   #settleOutcome(file: FoundFile, outcome: LoadOutcome, holds: boolean): void {
@@ -339,7 +380,7 @@ export class WorkflowFolder {
   }
 
   #settle({ name, stamp }: FoundFile, issue: WorkflowIssue, version: string | null): void {
-    if (isHiddenName(name)) return this.#takeAway(name, stamp)
+    if (isHiddenName(name) || isCodePath(name)) return this.#takeAway(name, stamp)
     const before = this.#workflows.get(name)
     const serving = before?.serving ?? null
     this.#set(name, stamp, { name, serving, broken: null, version, issues: [issue], refused: false })
@@ -450,7 +491,7 @@ export class WorkflowFolder {
 }
 
 function pathOf(name: string): string {
-  return `${name}.wire`
+  return isCodePath(name) ? name : `${name}.wire`
 }
 
 function isWrong(outcome: LoadOutcome): boolean {

@@ -66,7 +66,7 @@ describe("graph, timeline and details", together, () => {
     await hasCount(node(page, "agent.greeter"), 0)
     await editor(page).press("ControlOrMeta+End")
     await page.keyboard.type("agent ")
-    await page.getByText("as of the last text without errors").waitFor()
+    await page.getByText("last valid version").waitFor()
     await hasCount(node(page, "agent.step2"), 1)
     await close()
   })

@@ -92,7 +92,9 @@ async function visit(from: Browser, service: Started, options: VisitOptions): Pr
   await Promise.all([
     ...(says === undefined ? [] : [page.getByText(says).waitFor()]),
     page.goto(`${address}${path}`),
-    page.getByRole("textbox", { name: "Workflow source" }).waitFor(),
+    path.startsWith("/console")
+      ? page.getByRole("navigation", { name: "Pages" }).waitFor()
+      : page.getByRole("textbox", { name: "Workflow source" }).waitFor(),
   ])
   return {
     page,

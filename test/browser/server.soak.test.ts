@@ -1,18 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import {
-  eventually,
-  hasAttribute,
-  hasCount,
-  hasFocus,
-  nodeSays,
-  run,
-  runToEnd,
-  says,
-  status,
-  tab,
-  write,
-} from "./actions.ts"
+import { eventually, hasAttribute, hasCount, hasFocus, runToEnd, says, tab, write } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 import { openServed, servedFolder } from "./served.ts"
@@ -29,36 +17,6 @@ describe("the workflows of the server", () => {
     await page.reload()
     await page.getByText("The server's workflow tickets/triage").waitFor()
     await close()
-  })
-})
-
-describe("the triggers of the server", () => {
-  test("are listed, started, paused and resumed, and look right in both themes", async () => {
-    const complaints: string[] = []
-    for (const width of [1440, 360]) {
-      const viewport = { width, height: width === 360 ? 740 : 900 }
-      const { page, close } = await playground.visit({ viewport, reducedMotion: "reduce" })
-      const look = lookAt(page, complaints, `${width}-`)
-      if (width === 360) await tab(page, "Results")
-      await tab(page, "Triggers")
-      const list = page.getByRole("region", { name: "Triggers of this server" })
-      await list.getByText("POST /hooks/daily/asked").waitFor()
-      await list.getByText("Monday to Friday at 09:00 (Europe/Berlin) · 0 9 * * 1-5").waitFor()
-      await list.getByText(/^next /).waitFor()
-      await list.getByRole("button", { name: "Start now: mornings of daily" }).click()
-      await list.getByText("last: done").waitFor()
-      await list.getByRole("button", { name: "Pause asked of daily" }).click()
-      await list.getByText("paused").waitFor()
-      await look("triggers")
-      await list.getByRole("button", { name: "Resume asked of daily" }).click()
-      await list.getByText("paused").waitFor({ state: "detached" })
-      await list.getByRole("button", { name: "Open the last run of mornings" }).click()
-      await status(page, /completed/)
-      await tab(page, "Runs")
-      await page.getByText("mornings, by hand").first().waitFor()
-      await close()
-    }
-    assert.deepEqual(complaints, [])
   })
 })
 
@@ -230,45 +188,7 @@ describe("the files of a workflow", () => {
   })
 })
 
-describe("the runs of the server", () => {
-  test("are listed, filtered and opened, live while they run", async () => {
-    const { page, close } = await playground.visit()
-    await openServed(page, "tickets/triage")
-    await page.getByRole("textbox", { name: "name" }).fill("Ada")
-    await runToEnd(page)
-    await tab(page, "Runs")
-    const list = page.getByRole("region", { name: "Runs of this server" })
-    await list
-      .getByRole("button", { name: /Open the run of tickets\/triage/ })
-      .first()
-      .waitFor()
-
-    // Somebody else starts a slow one: it comes into the list by itself.
-    const started = await fetch(`${playground.address}/workflows/slowly/execute`, {
-      method: "POST",
-      headers: { "content-type": "application/json", prefer: "respond-async" },
-      body: "{}",
-    })
-    const { run_id } = (await started.json()) as { run_id: string }
-    const row = list.getByRole("listitem").filter({ hasText: "slowly" })
-    await row.waitFor()
-    await page.getByLabel("Workflow", { exact: true }).selectOption("slowly")
-    await list.getByText("tickets/triage").first().waitFor({ state: "detached" })
-    await row.getByRole("button").click()
-    await nodeSays(page, "agent.step1", /running|done/)
-    await page.getByRole("treeitem", { name: /^agent\.step1/ }).waitFor()
-    await page.waitForURL(new RegExp(`#run=${run_id}`))
-    await fetch(`${playground.address}/execute/${run_id}/cancel`, { method: "POST" })
-    await status(page, /cancelled|completed/)
-    await tab(page, "Runs")
-    await page.getByLabel("State", { exact: true }).selectOption("ended")
-    await list
-      .getByText(/cancelled|done/)
-      .first()
-      .waitFor()
-    await close()
-  })
-
+describe("the server's workflows", () => {
   test("look right in both themes, wide and narrow", async () => {
     const complaints: string[] = []
     for (const width of [1440, 360]) {
@@ -277,14 +197,6 @@ describe("the runs of the server", () => {
       const look = lookAt(page, complaints, `${width}-`)
       await openServed(page, "tickets/triage")
       await look("served")
-      if (width === 360) await tab(page, "Input")
-      await page.getByRole("textbox", { name: "name" }).fill("Ada")
-      await run(page)
-      await status(page, /completed in/)
-      if (width === 360) await tab(page, "Results")
-      await tab(page, "Runs")
-      await page.getByRole("region", { name: "Runs of this server" }).getByText("→").first().waitFor()
-      await look("server-runs")
       await close()
     }
     assert.deepEqual(complaints, [])

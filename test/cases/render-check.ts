@@ -4,7 +4,7 @@ import type { Type } from "../../src/types/types.ts"
 import { compile } from "../../src/compile.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
-import { sampleModules } from "../support/sample-modules.ts"
+import { sampleModules, sampleRules } from "../support/sample-modules.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
 /**
@@ -12,7 +12,13 @@ import { renderDiagnostics } from "./render-diagnostics.ts"
  * errors also the types of its dynamic values and of its result.
  */
 export function render(source: string): string {
-  const { diagnostics, program } = compile(source, { modules: sampleModules })
+  const { diagnostics, program } = compile(
+    source,
+    { modules: sampleModules },
+    undefined,
+    undefined,
+    sampleRules(source),
+  )
   const problems = diagnostics.length === 0 ? "ok" : renderDiagnostics(diagnostics, new LineMap(source))
   const types = diagnostics.some(isError) ? [] : typesOf(program)
   return types.length === 0 ? problems : [problems, "", ...types].join("\n")

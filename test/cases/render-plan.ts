@@ -1,5 +1,5 @@
 import { compile } from "../../src/compile.ts"
-import type { AgentNode, AskNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
+import type { AgentNode, AskNode, Plan, PlanNode, WaitNode } from "../../src/plan/plan-shape.ts"
 import type { ApprovalPlan, Entry, Expression, MatchBranch, Step } from "../../src/plan/expression.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
@@ -30,11 +30,12 @@ function renderNode(node: PlanNode): string {
 function partsOf(node: PlanNode): string[] {
   if (node.kind === "dynamic") return [show(node.value)]
   if (node.kind === "output") return node.fields.map(({ key, value }) => `${key}: ${show(value)}`)
+  if (node.kind === "wait") return waitParts(node)
   return node.kind === "ask" ? askParts(node) : agentParts(node)
 }
 
 /** The loop and the condition. */
-function headParts({ loop, when, concurrency }: AgentNode | AskNode): string[] {
+function headParts({ loop, when, concurrency }: Pick<AskNode, "loop" | "when" | "concurrency">): string[] {
   const parts: string[] = []
   if (loop !== null) {
     const variables =
@@ -45,6 +46,21 @@ function headParts({ loop, when, concurrency }: AgentNode | AskNode): string[] {
   }
   if (when !== null) parts.push(`when ${show(when.condition)}, written ${JSON.stringify(when.text)}`)
   return parts
+}
+
+function waitParts(node: WaitNode): string[] {
+  const { awaits } = node
+  const head = headParts({ ...node, concurrency: null })
+  if (awaits.kind === "seconds") return [...head, `seconds: ${show(awaits.seconds)}`]
+  if (awaits.kind === "until") return [...head, `until: ${show(awaits.until)}`]
+  const { event, key, expires_seconds, on_expiry } = awaits
+  return [
+    ...head,
+    `event: ${JSON.stringify(event)}`,
+    ...(key === null ? [] : [`key: ${show(key)}`]),
+    `expires_seconds: ${show(expires_seconds)}`,
+    ...(on_expiry === null ? [] : [`on_expiry: ${show(on_expiry)}`]),
+  ]
 }
 
 function askParts(node: AskNode): string[] {

@@ -3,6 +3,7 @@ import { appending } from "./run-store/appending.ts"
 import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
+import { counting } from "./run-store/counting.ts"
 import { creating } from "./run-store/creating.ts"
 import { deleting } from "./run-store/deleting.ts"
 import { following } from "./run-store/following.ts"
@@ -12,6 +13,7 @@ import type { Bench } from "./run-store/material.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 import { tellingTime } from "./run-store/telling-time.ts"
+import { sending } from "./run-store/sending.ts"
 import { triggering } from "./run-store/triggering.ts"
 import { waitingContract } from "./run-store/waiting.ts"
 
@@ -41,6 +43,8 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     deleting(onBench)
     notifyingContract(onBench)
     triggering(onBench)
+    sending(onBench)
+    counting(onBench)
     tellingTime(onBench)
   })
 }

@@ -62,10 +62,10 @@ async function people(store: RunStore, run_id: string, signal: AbortSignal): Pro
 
 const nobodyInParticular = { caller: null, by: null }
 
-function answerTo({ kind, name, arguments: sent }: AskedQuestion): JsonObject | null {
+function answerTo({ kind, name, arguments: sent, prefill }: AskedQuestion): JsonObject | null {
   if (kind === "approval") return { approve: sent?.["text"] === "one", note: null }
   if (name === "first") return { go: true }
-  return name === "second" ? { good: true } : null
+  return name === "second" ? { ...prefill, good: true } : null
 }
 
 /** What holds of the log and of the calls, wherever the process was killed. */
@@ -80,7 +80,11 @@ async function check(store: RunStore, run_id: string, where: string): Promise<vo
   const end = events.at(-1)
   assert.equal(end?.type, "workflow_completed", `${where}: ${JSON.stringify(end)}`)
   const result = end?.type === "workflow_completed" ? end.data.output.result : null
-  assert.deepEqual(result, { first: true, work: "after 2", second: true, nobody: "nobody" }, where)
+  assert.deepEqual(
+    result,
+    { first: true, work: "after 2", second: true, note: "after 2, true", nobody: "nobody" },
+    where,
+  )
 
   const asked = events.filter((event) => event.type === "question_asked")
   const names = asked.map(({ data }) => data.name).toSorted()

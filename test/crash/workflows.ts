@@ -5,12 +5,13 @@ import { defaultOptions } from "../support/run-plan.ts"
 
 // The runs that are killed again and again.
 
-/** A call of its own, a tool loop, a loop, contexts, a cache, conditions. */
+/** A call of its own, a tool loop, a loop, contexts, a cache, conditions, models that are chosen. */
 const usual = `
 input { endpoint: string  topic: string  items: [string] }
 secrets { key: string }
 provider p from openai { endpoint: input.endpoint  api_key: secrets.key }
 model m from p { id: "m"  inference { retry_base_delay_ms: 1 } }
+model other from p { id: "other"  inference { retry_base_delay_ms: 1 } }
 mcp s { endpoint: "http://tools.test/mcp" }
 tool note from mcp.s.tool.note { idempotent: true }
 
@@ -26,7 +27,7 @@ agent scheme {
 }
 
 agent checked when (call tool.note { input { text: "check" } }) contains "check" {
-    model: model.m
+    model: match (agent.scheme.message != "") { true: model.other, false: model.m }
     instruction: "Checked"
     output { message: string }
 }
@@ -34,6 +35,12 @@ agent checked when (call tool.note { input { text: "check" } }) contains "check"
 agent unneeded when agent.checked == null {
     model: model.m
     instruction: "Unneeded"
+    output { message: string }
+}
+
+agent asked for model, at in [model.m, model.other] {
+    model: model
+    instruction: "Asked {{ at }}"
     output { message: string }
 }
 
@@ -62,6 +69,7 @@ output {
     each: agent.each.*.message
     checked: agent.checked?.message
     unneeded: agent.unneeded
+    asked: agent.asked.*.message
 }
 `
 
@@ -102,7 +110,7 @@ output {
 }
 `
 
-/** Two questions, approvals in a tool loop (one is given, one is declined) and a question that nobody answers. */
+/** Two questions, one of them prefilled, approvals in a tool loop (one is given, one is declined) and a question that nobody answers. */
 const people = `
 input { endpoint: string }
 provider p from openai { endpoint: input.endpoint }
@@ -131,13 +139,16 @@ agent work {
 
 ask second {
     question: "Second, after {{ agent.work.message }}?"
-    output { good: boolean }
+    prefill: { note: "{{ agent.work.message }}, {{ ask.first.go }}" }
+    expires_seconds: 60 * length(["a", "b"])
+    output { good: boolean, note: string }
 }
 
 output {
     first: ask.first.go
     work: agent.work.message
     second: ask.second.good
+    note: ask.second.note
     nobody: ask.nobody.said
 }
 `

@@ -132,7 +132,7 @@ export const exampleChanges: readonly ExampleChange[] = [
       { file: "src/check/provider-kinds.ts", before: '"anthropic" | "google"\n', insert: '"relay" | ' },
       {
         file: "src/check/provider-kinds.ts",
-        before: '  google: { label: "Google',
+        before: '  google: {\n    label: "Google',
         insert: `  relay: { label: "the relay's API", ignores: ["top_k"], documentOptions: [] },\n`,
       },
       {

@@ -100,6 +100,8 @@ const reviewed: Readonly<Record<string, string>> = {
   "src/adapters/model-turn/refused-field.ts": "a literal name between fixed words and runs of blanks",
   "src/api-import/import-api.ts": "the stars of `--only`, which whoever calls the command writes",
   "src/base/visible-text.ts": "one character",
+  "src/demo/prompt-cache.ts": "runs on what the demo model was sent, a piece at a time",
+  "src/editor/code-places.ts": "a name of the source as a whole word",
   "src/check/known-credentials.ts":
     "forms that begin with fixed texts, each followed by one class; a test measures it on hostile texts",
   "src/check/skipped-text.ts": "an identifier as a whole word",

@@ -4,12 +4,10 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import type { Location, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol"
-import { compileFile } from "../../src/compiler/folder-texts.ts"
-import { applyEdits } from "../../src/editor/edit.ts"
-import { TextDocument } from "../../src/lsp/text-document.ts"
-import { isError } from "../../src/source/diagnostic.ts"
+import type { Location, WorkspaceEdit } from "vscode-languageserver-protocol"
+import { runWire } from "../cli/run-wire.ts"
 import { startTalk, type Said } from "./start-lsp.ts"
+import { edited as withEdits, offsetOf, positionOf } from "./text-edits.ts"
 
 const library = `secrets { api_key: string }
 schema finding { text: string }
@@ -58,15 +56,15 @@ function project(files: Readonly<Record<string, string>>) {
   const at = async (method: string, file: string, text: string, mark: string, more: object = {}) => {
     const offset = text.indexOf(mark.replace("‸", ""))
     assert.notEqual(offset, -1, mark)
-    const position = new TextDocument("", text, 0, "utf-16").position(offset + Math.max(0, mark.indexOf("‸")))
+    const position = positionOf(text, offset + Math.max(0, mark.indexOf("‸")))
     return await talk.answer(`textDocument/${method}`, { textDocument: { uri: uriOf(file) }, position, ...more })
   }
   const names = (locations: unknown): string[] => {
     return (locations as Location[]).map(({ uri, range }) => {
       const path = fileURLToPath(uri)
-      const document = new TextDocument(uri, readFileSync(path, "utf8"), 0, "utf-16")
-      const { start, end } = document.span(range)
-      return `${relative(root, path)}:${range.start.line + 1} ${document.text.slice(start, end)}`
+      const text = readFileSync(path, "utf8")
+      const named = text.slice(offsetOf(text, range.start), offsetOf(text, range.end))
+      return `${relative(root, path)}:${range.start.line + 1} ${named}`
     })
   }
   /** What the files hold after the edits. */
@@ -76,21 +74,15 @@ function project(files: Readonly<Record<string, string>>) {
     return Object.fromEntries(
       Object.entries(changes).map(([uri, edits]) => {
         const path = fileURLToPath(uri)
-        const document = new TextDocument(uri, readFileSync(path, "utf8"), 0, "utf-16")
-        const spans = edits.map(({ range, newText }: TextEdit) => ({ span: document.span(range), text: newText }))
-        return [relative(root, path), applyEdits(document.text, spans)]
+        return [relative(root, path), withEdits(readFileSync(path, "utf8"), edits)]
       }),
     )
   }
-  /** The errors of every file, once the edits are on disk. */
-  const errorsWith = (texts: Readonly<Record<string, string>>): string[] => {
+  /** What `wire check` prints where a file has errors once the edits are on disk. */
+  const errorsWith = async (texts: Readonly<Record<string, string>>): Promise<string> => {
     for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text)
-    return Object.keys(files).flatMap((file) => {
-      const path = join(root, file)
-      return compileFile(path, readFileSync(path, "utf8"))
-        .diagnostics.filter(isError)
-        .map(({ message }) => message)
-    })
+    const { code, out, err } = await runWire(["check", "."], { cwd: root })
+    return code === 0 ? "" : out + err
   }
   return { open, at, names, edited, errorsWith }
 }
@@ -154,7 +146,7 @@ test("a rename edits every file, and all of them mean the same afterwards", asyn
     const texts = edited(await at("rename", file, text, mark, { newName }))
     assert.ok(Object.keys(texts).length > 1, `${file} ${mark}: ${Object.keys(texts).join()}`)
     for (const one of Object.values(texts)) assert.ok(one.includes(newName))
-    assert.deepEqual(errorsWith(texts), [], `${file} ${mark}`)
+    assert.equal(await errorsWith(texts), "", `${file} ${mark}`)
   }
 })
 
@@ -248,7 +240,7 @@ test("cases of a variant of another file are completed, found and renamed, throu
     const fresh = project(variants)
     await fresh.open(file)
     const texts = fresh.edited(await fresh.at("rename", file, text, mark, { newName }))
-    assert.deepEqual(fresh.errorsWith(texts), [], `${file} ${mark}`)
+    assert.equal(await fresh.errorsWith(texts), "", `${file} ${mark}`)
     assert.ok(texts["kinds.wire"]?.includes(newName), `${file} ${mark}`)
   }
 })

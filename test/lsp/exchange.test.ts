@@ -14,15 +14,16 @@ import type {
   Hover,
   SignatureHelp,
   Location,
+  Position,
   PrepareRenameResult,
   SemanticTokens,
   SymbolInformation,
   TextEdit,
   WorkspaceEdit,
 } from "vscode-languageserver-protocol"
-import { compile } from "../../src/compile.ts"
 import { within } from "../support/within.ts"
 import { spawnLsp, startEditor } from "./start-lsp.ts"
+import { edited, positionOf } from "./text-edits.ts"
 
 const uri = "file:///flow.wire"
 
@@ -68,23 +69,9 @@ const full: ClientCapabilities = {
 }
 
 /** The position after (or, with `into`, inside of) a piece of text that is there once. */
-function after(text: string, piece: string, into = piece.length): { line: number; character: number } {
+function after(text: string, piece: string, into = piece.length): Position {
   assert.equal(text.split(piece).length, 2, `"${piece}" is there once`)
-  const before = text.slice(0, text.indexOf(piece) + into).split("\n")
-  return { line: before.length - 1, character: before.at(-1)?.length ?? 0 }
-}
-
-function edited(text: string, edits: readonly TextEdit[]): string {
-  const lines = text.split("\n")
-  const offset = ({ line, character }: { line: number; character: number }): number => {
-    return lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0) + character
-  }
-  const sorted = edits.toSorted((a, b) => offset(b.range.start) - offset(a.range.start))
-  let result = text
-  for (const { range, newText } of sorted) {
-    result = result.slice(0, offset(range.start)) + newText + result.slice(offset(range.end))
-  }
-  return result
+  return positionOf(text, text.indexOf(piece) + into)
 }
 
 test("a whole editing exchange", async () => {
@@ -168,7 +155,6 @@ test("a whole editing exchange", async () => {
     })
   }
   assert.deepEqual((await editor.diagnostics(uri, version)).diagnostics, [])
-  assert.deepEqual(compile(text).diagnostics, [])
 
   // Reading.
   const at = (piece: string, into?: number): object => ({ textDocument: { uri }, position: after(text, piece, into) })

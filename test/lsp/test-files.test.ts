@@ -49,7 +49,7 @@ test("the editor knows test files, and the workflow that they test", async () =>
   const names = async (position: object): Promise<string[]> =>
     (await here<CompletionList>("completion", position)).items.map(({ label }) => label)
   assert.deepEqual(await names(at(1, "agent.")), ["triage"])
-  assert.deepEqual(await names(at(1, "given ")), ["agent", "ask", "tool", "resource", "prompt", "run"])
+  assert.deepEqual(await names(at(1, "given ")), ["agent", "ask", "wait", "tool", "resource", "prompt", "run"])
   assert.deepEqual(await names(at(2, "output.")), ["level"])
   assert.ok((await names(at(2, "expect "))).includes("ran"))
   const hover = JSON.stringify(await here<Hover>("hover", at(1, "agent.tri")))
@@ -77,9 +77,9 @@ test("the editor completes the steps of called files in tests", async () => {
     const { items } = await ask<CompletionList>("textDocument/completion", { textDocument: { uri: own }, position })
     return items.map(({ label }) => label)
   }
-  assert.deepEqual(await names(0), ["agent", "ask", "tool", "resource", "prompt", "workflow", "run"])
+  assert.deepEqual(await names(0), ["agent", "ask", "wait", "tool", "resource", "prompt", "workflow", "run"])
   assert.deepEqual(await names(1), ["inner"])
-  assert.deepEqual(await names(2), ["agent", "ask", "tool", "resource", "prompt"])
+  assert.deepEqual(await names(2), ["agent", "ask", "wait", "tool", "resource", "prompt"])
   assert.deepEqual(await names(3), ["triage"])
 })
 

@@ -1,3 +1,4 @@
+import { allRuns } from "../../src/ports/run-list.ts"
 import assert from "node:assert/strict"
 import { after, before, describe, test, type TestContext } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -161,7 +162,7 @@ async function life(store: RunStore, clock: ManualClock, name: string): Promise<
 
 /** What another process finds of it. */
 async function held(store: RunStore, name: string): Promise<unknown> {
-  const query = { caller: name, workflow: null, status: null, since: null, error_kind: null, limit: 100, after: null }
+  const query = { ...allRuns, caller: name, limit: 100 }
   const found = {
     log: await store.read(name, 0, 100, "kept"),
     record: await store.lookup(name),

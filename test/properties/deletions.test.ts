@@ -36,7 +36,7 @@ test("a token that is missing gives one message, nearly always", () => {
     }
   }
   assert.ok(all > 1_000 / thinned)
-  assert.ok(others.length / all <= 0.01, `${others.length} of ${all} give more:\n${others.join("\n")}`)
+  assert.ok(others.length / all <= 0.03, `${others.length} of ${all} give more:\n${others.join("\n")}`)
 })
 
 test("a second mistake elsewhere is not hidden by a token that is missing", () => {

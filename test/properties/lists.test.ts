@@ -167,6 +167,7 @@ function resultOf(source: string, input: { [name: string]: JsonValue }): JsonVal
     agents: none,
     rounds: new Map(),
     answers: none,
+    waited: none,
     dynamics: none,
     failures: new Map(),
     locals: none,

@@ -13,7 +13,7 @@ import { tryProgram } from "./noninterference/try-program.ts"
 test("random programs have every construct of the language, but for those with a reason", () => {
   const left = knownConstructs()
   // Those that one program in a hundred has are not in every few hundred.
-  for (let seed = 0; seed < 3000 && left.size > Object.keys(exceptions).length; seed++) {
+  for (let seed = 0; seed < 9000 && left.size > Object.keys(exceptions).length; seed++) {
     const program = randomProgram(new Random(seed))
     const settled = new Settled(program, new Map(program.toggles.map(({ id, levels }) => [id, seed % levels.length])))
     for (const text of [settled.source, ...Object.values(settled.modules)]) {

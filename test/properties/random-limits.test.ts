@@ -128,7 +128,8 @@ class SpendingModel implements ModelClient {
       assert.ok(watch.reserve !== undefined && request.price !== null)
       const { name, turn, price: paid, inference } = request
       const max_tokens = inference.max_tokens ?? null
-      const reservation = await watch.reserve({ turn, attempt, model: name, price: paid, input_tokens, max_tokens })
+      const model = { model: name, id: name, price: paid }
+      const reservation = await watch.reserve({ turn, attempt, ...model, input_tokens, max_tokens })
       const most = reservation.max_tokens ?? wanted
       assert.ok(most >= 1 && most <= wanted)
       const dice = this.#chance(`${place} ends`)

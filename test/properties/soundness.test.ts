@@ -406,6 +406,7 @@ function scopeOf(input: JsonObject): Scope {
     agents: none,
     rounds: new Map(),
     answers: answersTo(input),
+    waited: new Map(),
     dynamics: none,
     failures: new Map(),
     locals: none,

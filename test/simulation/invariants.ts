@@ -4,6 +4,8 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Limits, Plan } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
+import { LedgerFold } from "../../src/log/ledger-fold.ts"
+import { allRuns } from "../../src/ports/run-list.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { showMoney, toMoney } from "../../src/log/money.ts"
 import { secretOf, type Client, type Job } from "./client.ts"
@@ -126,9 +128,37 @@ export async function violations(
     found.push(...callProblems(job, run_id, ledger, book).map((problem) => `${label}: ${problem}`))
   }
   found.push(...(await noticeProblems(store, book)))
+  found.push(...(await useProblems(store)))
   const once = new Map<string, number>()
   for (const { once: text } of ledger.calls) if (text !== null) once.set(text, (once.get(text) ?? 0) + 1)
   for (const [text, count] of once) if (count > 1) found.push(`note "${text}" was called ${count} times`)
+  return found
+}
+
+/** What all runs have used is what their logs say, each call once: whatever crashed, and whoever went on. */
+async function useProblems(store: RunStore): Promise<string[]> {
+  const said = new Map<string, { runs: number; tokens: number; cost: number }>()
+  const runs = await store.list({ ...allRuns, limit: 1_000_000 })
+  for (const { run_id } of runs) {
+    const fold = new LedgerFold()
+    for (const event of await store.read(run_id, 0, 100_000, "kept")) fold.take(event)
+    for (const { model, runs: count, tokens, cost } of fold.rows()) {
+      const sum = said.get(model) ?? { runs: 0, tokens: 0, cost: 0 }
+      said.set(model, { runs: sum.runs + count, tokens: sum.tokens + tokens, cost: sum.cost + cost })
+    }
+  }
+  const found: string[] = []
+  const all = { caller: null, from: 0, to: Number.MAX_SAFE_INTEGER }
+  for (const { name, ...sum } of await store.ledger.spending({ ...all, by: "model" })) {
+    const own = said.get(name) ?? { runs: 0, tokens: 0, cost: 0 }
+    said.delete(name)
+    if (JSON.stringify(sum) !== JSON.stringify(own)) {
+      found.push(`the ledger has ${JSON.stringify(sum)} of model ${name}, and the logs say ${JSON.stringify(own)}`)
+    }
+  }
+  for (const [name, sum] of said) found.push(`the ledger has nothing of model ${name}: ${JSON.stringify(sum)}`)
+  const begun = (await store.ledger.spending({ ...all, by: "day" })).reduce((sum, day) => sum + day.runs, 0)
+  if (begun !== runs.length) found.push(`the ledger has ${begun} runs, and there are ${runs.length}`)
   return found
 }
 

@@ -15,6 +15,20 @@ export interface PlantedBug {
 // Each is a bug that was made, or nearly made, in a system of this kind. The simulation has to catch every one of them.
 export const plantedBugs: readonly PlantedBug[] = [
   {
+    name: "who takes a run over forgets what it has used",
+    file: "src/run/log/read-past.ts",
+    from: "      ledger.take(event)\n",
+    to: "",
+    seed: 2,
+  },
+  {
+    name: "who takes a run over adds what it has used to its entry once more",
+    file: "src/adapters/memory/memory-ledger.ts",
+    from: "sum.tokens += row.tokens - (before?.tokens ?? 0)",
+    to: "sum.tokens += row.tokens",
+    seed: 1,
+  },
+  {
     name: "a process that lost the run may still write to its log",
     file: "src/adapters/memory/memory-store.ts",
     from: "return run?.fence === lease.fence ? run : undefined",
@@ -59,8 +73,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "what an agent said is used before it is stored",
     file: "src/log/event-schemas.ts",
-    from: `cached: boolean(), ...duration, usage, calls },\n    "work",`,
-    to: "cached: boolean(), ...duration, usage, calls },",
+    from: `cached: boolean(), ...logs, ...duration, usage, calls },\n    "work",`,
+    to: "cached: boolean(), ...logs, ...duration, usage, calls },",
     seed: 9,
   },
   {
@@ -220,8 +234,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a run whose process died or stopped is cancelled",
     file: "src/run/take-over-runs.ts",
-    from: `"plan" in compiled && !cancel_requested`,
-    to: `"plan" in compiled && !cancel_requested && resumed.woken`,
+    from: `"plan" in compiled && (!cancel_requested ||`,
+    to: `"plan" in compiled && ((!cancel_requested && resumed.woken) ||`,
     seed: 6,
   },
   {
@@ -415,6 +429,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 4,
   },
   {
+    name: "a schedule keeps the output of its first run for ever",
+    file: "src/adapters/memory/memory-triggers.ts",
+    from: "this.#outputs.set(id, { ...kept, run_id })",
+    to: "if (!this.#outputs.has(id)) this.#outputs.set(id, { ...kept, run_id })",
+    of: "triggers",
+    seed: 1,
+  },
+  {
     name: "a called workflow begins anew after a crash",
     file: "src/run/called/called-context.ts",
     from: "const past = around.past.inside.get(scope) ?? noReplayState",
@@ -445,8 +467,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a question wakes the wrong level: the answer to a caller's question goes to a called workflow",
     file: "src/log/replay-state.ts",
-    from: "{ idle, questions, inside }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, inside }",
-    to: "{ idle, questions, inside, asks }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, inside, asks }",
+    from: "{ idle, questions, waits, inside }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, waits, inside }",
+    to: "{ idle, questions, waits, inside, asks }: ReplayState): ReplayState {\n  return { ...emptyReplayState(), idle, questions, waits, inside, asks }",
     seed: 33,
   },
   {

@@ -1,3 +1,4 @@
+import { allRuns } from "../../src/ports/run-list.ts"
 import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { Notice, TakenNotices } from "../../src/ports/notices.ts"
@@ -299,9 +300,7 @@ async function heldBy(
   }
   for (const caller of callers) {
     const all = { caller, limit: 1000, after: null }
-    asked.set(`the list of ${caller}`, () =>
-      store.list({ ...all, workflow: null, status: null, since: null, error_kind: null }),
-    )
+    asked.set(`the list of ${caller}`, () => store.list({ ...allRuns, ...all, previews: true }))
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
       asked.set(`the ${status} questions of ${caller}`, async () => {
         const { found } = await store.questions.inbox({ ...all, groups: [], member_of: [], status, to: null })

@@ -51,6 +51,7 @@ export class SimulatedModel implements ModelClient {
         turn: request.turn,
         attempt,
         model: request.name,
+        id: request.model,
         price: request.price,
         input_tokens: estimate,
         max_tokens: request.inference.max_tokens ?? null,

@@ -1,6 +1,14 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../src/ports/trigger-store.ts"
+import type {
+  KeptOutput,
+  StoredTrigger,
+  TriggerPause,
+  TriggerState,
+  TriggerStore,
+} from "../../src/ports/trigger-store.ts"
+import type { EventStore } from "../../src/ports/event-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { WakeUp } from "../../src/base/wake-up.ts"
+import type { Alarm } from "../../src/log/replay-data.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import type { Notice, NoticeOutcome, OutboxStore, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
@@ -21,6 +29,7 @@ import {
   type RunStore,
   type UnkeyedRun,
 } from "../../src/ports/store.ts"
+import type { LedgerRow, LedgerStore } from "../../src/ports/ledger.ts"
 import { isTerminal, type LogEvent } from "../../src/log/events.ts"
 import type { Machine, World } from "./world.ts"
 
@@ -157,11 +166,18 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.request(run_id))
   }
 
-  append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+  append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
     const sent = [...events]
     return this.#send(async () => {
-      await this.#store.append(lease, sent)
+      await this.#store.append(lease, sent, entries)
       this.#applied("append", { lease, events: sent })
+    }, lease.run_id)
+  }
+
+  parkAgain(lease: Lease, alarms: readonly Alarm[]): Promise<void> {
+    return this.#send(async () => {
+      await this.#store.parkAgain(lease, alarms)
+      this.#applied("park again", { lease, alarms })
     }, lease.run_id)
   }
 
@@ -274,6 +290,7 @@ export class SimulatedStore implements RunStore {
       })
     },
     /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
+    nextDue: () => this.#send(() => this.#store.waits.nextDue()),
     settleDue: (): Promise<number> => {
       if (!this.#isDue()) return Promise.resolve(0)
       return this.#send(async () => {
@@ -328,6 +345,31 @@ export class SimulatedStore implements RunStore {
     },
   }
 
+  readonly ledger: LedgerStore = {
+    hold: (...request): ReturnType<LedgerStore["hold"]> => {
+      return this.#send(() => this.#store.ledger.hold(...request))
+    },
+    spending: (query): ReturnType<LedgerStore["spending"]> => {
+      return this.#send(() => this.#store.ledger.spending(query))
+    },
+  }
+
+  readonly sentEvents: EventStore = {
+    receive: (event) => this.#send(() => this.#store.sentEvents.receive(event)),
+    one: (number) => this.#send(() => this.#store.sentEvents.one(number)),
+    waiting: (caller, name, key) => this.#send(() => this.#store.sentEvents.waiting(caller, name, key)),
+    deliver: (number, run_id, wait, data) =>
+      this.#send(async () => {
+        const delivery = await this.#store.sentEvents.deliver(number, run_id, wait, data)
+        this.#applied("deliver", { number, run_id, wait, delivery })
+        return delivery
+      }),
+    close: (number, forget) => this.#send(() => this.#store.sentEvents.close(number, forget)),
+    unfinished: (before) => this.#send(() => this.#store.sentEvents.unfinished(before)),
+    kept: (caller, limit, after) => this.#send(() => this.#store.sentEvents.kept(caller, limit, after)),
+    drop: (caller, id) => this.#send(() => this.#store.sentEvents.drop(caller, id)),
+  }
+
   readonly triggers: TriggerStore = {
     read: (id: string): Promise<StoredTrigger | null> => {
       return this.#send(() => this.#store.triggers.read(id))
@@ -347,6 +389,9 @@ export class SimulatedStore implements RunStore {
         await this.#store.triggers.setPause(id, pause)
         this.#applied("pause", { id, pause })
       })
+    },
+    kept: (id: string): Promise<KeptOutput | null> => {
+      return this.#send(() => this.#store.triggers.kept(id))
     },
   }
 

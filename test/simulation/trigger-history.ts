@@ -1,4 +1,9 @@
+import { allRuns } from "../../src/ports/run-list.ts"
 import { describeSource } from "../../src/compiler/source-jobs.ts"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { LogEvent } from "../../src/log/events.ts"
+import type { Lease } from "../../src/ports/store.ts"
+import { idOf } from "../../src/workflows/triggers/schedules.ts"
 import { calendarOf } from "../../src/plan/schedule-times.ts"
 import type { TriggerOutcome } from "../../src/ports/trigger-store.ts"
 import type { NamedWorkflow } from "../../src/workflows/workflow-folder.ts"
@@ -22,6 +27,8 @@ const troubleMs = 12 * minuteMs
 const calmMs = 5 * minuteMs
 const goneMs = 7.5 * minuteMs
 const backMs = 3 * minuteMs
+/** The longest time for which a process stands still, and then some. */
+const stoodStillMs = 3 * minuteMs
 const caller = "ann"
 
 /** One process, with the triggers that it serves. */
@@ -37,10 +44,10 @@ interface Paused {
 }
 
 function sourceOf(cron: string, catch_up: string): string {
-  return `input { at: string }
+  return `input { at: string, before: maybe string, since: maybe string }
 secrets { hook_secret: string }
-schedule timer { cron: "${cron}" catch_up: ${catch_up} input { at: due.at } }
-webhook hook { verify: github secret: secrets.hook_secret input { at: body.id } }
+schedule timer { cron: "${cron}" catch_up: ${catch_up} input { at: due.at, before: previous.output?.at, since: previous.due_at } }
+webhook hook { verify: github secret: secrets.hook_secret input { at: body.id, before: null, since: null } }
 output { at: input.at }
 `
 }
@@ -84,7 +91,13 @@ export async function simulateTriggers(seed: number, { traced = false }: Setting
   if (calendar === undefined) throw new Error("The schedule of the history is wrong")
   /** By run: when it was stored, whatever the clock of its process said. */
   const createdAt = new Map<string, number>()
+  /** The runs that have completed, in their order, and when. */
+  const completed: { readonly run_id: string; readonly at: number }[] = []
   const applied: Applied = (operation, detail) => {
+    if (operation === "append") {
+      const { lease, events } = detail as { readonly lease: Lease; readonly events: readonly LogEvent[] }
+      if (events.at(-1)?.type === "workflow_completed") completed.push({ run_id: lease.run_id, at: world.now })
+    }
     if (operation === "create") createdAt.set((detail as { readonly run_id: string }).run_id, world.now)
   }
   const home = memoryHome(world, applied, traced ? trace : null)
@@ -240,7 +253,7 @@ export async function simulateTriggers(seed: number, { traced = false }: Setting
     serving.triggers.deliver(webhook, delivery, id).then(
       (answer) =>
         over(() => {
-          if (answer === "paused" || answer === "unwanted" || "error" in answer) return again()
+          if (answer === "paused" || answer === "unwanted" || !("run_id" in answer)) return again()
           world.note(`delivery ${id}: ${answer.run_id}`)
           const held = pauses.get("hook")?.some(({ from, until }) => from <= began && world.now <= until)
           if (held === true) problems.push(`delivery ${id} was taken while its webhook was paused`)
@@ -357,7 +370,7 @@ export async function simulateTriggers(seed: number, { traced = false }: Setting
   // ------------------------------------------------------------------------------------------------------- judgement
 
   const { audit } = home
-  const query = { workflow: null, status: null, since: null, error_kind: null, after: null, limit: 1000 }
+  const query = { ...allRuns, limit: 1000 }
   const runs = await audit.list({ ...query, caller })
   const started = new Map<number, number>()
   const startedAt = new Map<number, number>()
@@ -372,6 +385,26 @@ export async function simulateTriggers(seed: number, { traced = false }: Setting
       const at = createdAt.get(run_id) ?? Number.POSITIVE_INFINITY
       startedAt.set(due, Math.min(startedAt.get(due) ?? at, at))
     }
+  }
+  const scheduled = runs.filter(({ trigger }) => trigger !== null && "schedule" in trigger)
+  const inputs = new Map<string, JsonObject>()
+  for (const { run_id } of scheduled) inputs.set(run_id, (await audit.request(run_id)).input)
+  const ends = completed.filter(({ run_id }) => inputs.has(run_id))
+  for (const [run_id, { before, since }] of inputs) {
+    const created = createdAt.get(run_id) ?? Number.POSITIVE_INFINITY
+    const own = ends.findLast(({ run_id, at }) => at <= created && inputs.get(run_id)?.["at"] === before)
+    if (before !== since) problems.push(`run ${run_id} has the output and the time of two runs`)
+    if (before !== null && own === undefined) problems.push(`run ${run_id} was given an output that nobody had made`)
+    // A process may have stood still after it had read.
+    const later = ends.findLast(({ at }) => at < created - stoodStillMs)
+    if (later !== undefined && (own === undefined || own.at < later.at)) {
+      problems.push(`run ${run_id} was not given the output of the last run before it`)
+    }
+  }
+  const lastAt = inputs.get(ends.at(-1)?.run_id ?? "")?.["at"] ?? null
+  const kept = await audit.triggers.kept(idOf("flow", "timer"))
+  if ((kept?.output ?? null) !== (lastAt === null ? null : JSON.stringify({ at: lastAt }))) {
+    problems.push(`the schedule remembers ${kept?.output}, and its last run gave ${JSON.stringify(lastAt)}`)
   }
   const show = (at: number): string => new Date(epoch + at).toISOString()
   for (const [due, count] of started) {

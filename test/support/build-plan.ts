@@ -2,6 +2,7 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import type { CallExpression, Entry, Expression, Root, Step } from "../../src/plan/expression.ts"
 import type { AgentNode, ModelPlan, Plan, PlanNode, ProviderPlan, ToolPlan } from "../../src/plan/plan-shape.ts"
+import { expressionsOf } from "../../src/plan/prepare.ts"
 import { children } from "../../src/plan/expression-traits.ts"
 import { record, string } from "./build-types.ts"
 
@@ -201,7 +202,7 @@ function dependsOn(node: PlanNode, nodes: readonly PlanNode[]): string[] {
     if (expression === null) return
     if (expression.op === "reference") {
       const { root } = expression
-      if (root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic")
+      if (root.kind === "agent" || root.kind === "ask" || root.kind === "wait" || root.kind === "dynamic")
         found.add(`${root.kind}.${root.name}`)
     }
     for (const child of children(expression)) visit(child)
@@ -211,7 +212,8 @@ function dependsOn(node: PlanNode, nodes: readonly PlanNode[]): string[] {
   else if (node.kind === "ask") {
     const { loop, when, question, show, to, on_expiry } = node
     for (const part of [loop?.items, when?.condition, question, show, to, on_expiry]) visit(part ?? null)
-  } else {
+  } else if (node.kind === "wait") for (const part of expressionsOf(node)) visit(part)
+  else {
     visit(node.loop?.items ?? null)
     for (const { value } of node.locals) visit(value)
     visit(node.instruction)

@@ -25,6 +25,7 @@ export function evaluateText(text: string, header = "", input: JsonObject = {}):
     agents: none,
     rounds: new Map(),
     answers: none,
+    waited: none,
     dynamics: none,
     failures: new Map(),
     locals: none,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import type { Entry, Expression } from "../../src/plan/expression.ts"
 import type { AgentNode, AskNode, Plan } from "../../src/plan/plan-shape.ts"
+import { expressionsOf } from "../../src/plan/prepare.ts"
 
 /** What a place lets an expression refer to. */
 interface Place {
@@ -40,6 +41,7 @@ export function checkPlanPlaces(plan: Plan): void {
     if (node.kind === "dynamic") checkExpression(node.value, { ...inRun(node.id), assets: "value" })
     else if (node.kind === "output") checkEntries(node.fields, inRun("output"))
     else if (node.kind === "ask") checkAsk(node)
+    else if (node.kind === "wait") for (const part of expressionsOf(node)) checkExpression(part, inRun(node.id))
     else checkAgent(node)
   }
 }

@@ -1,5 +1,12 @@
+import type { CodeRules } from "../../src/compile.ts"
+import type { CheckedCode } from "../../src/source/code-files.ts"
+
 /** Files that the workflows of cases and of the documentation use. docs/modules.md shows the first ones. */
 export const sampleModules: Readonly<Record<string, string>> = {
+  "rank.js": "/** Sorts numbers. */\nexport function rank(rows) {\n  return rows.toSorted((a, b) => b - a)\n}\n",
+  "lib/score.ts": 'import { rank } from "../rank.js"\nexport default (rows: number[]) => rank(rows)[0] ?? 0\n',
+  "broken.js": "export function parse(text) {\n  return text.split(\n}\n",
+  "values.js": "export const rank = 1\nexport async function wait() {}\nexport function* each() {}\n",
   "common.wire": `secrets {
     api_key: string
     tracker_key: maybe string
@@ -227,4 +234,25 @@ output {
     found: dynamic.found
 }
 `,
+}
+
+/** What the sandbox says of the code files among them. */
+const sampleCode: Readonly<Record<string, CheckedCode>> = {
+  "rank.js": { exports: { rank: "function" } },
+  "lib/score.ts": { exports: { default: "function" } },
+  "broken.js": {
+    problem: {
+      kind: "invalid-code",
+      message: "SyntaxError: unexpected token in expression: '}'",
+      file: "broken.js",
+      line: 3,
+      column: 1,
+    },
+  },
+  "values.js": { exports: { rank: "value", wait: "async", each: "generator" } },
+}
+
+/** A source that names the setting stands for one of a service that takes no code. */
+export function sampleRules(source: string): CodeRules {
+  return { allowed: !source.includes("WIRE_CODE=none"), checked: ({ entry }) => sampleCode[entry] }
 }

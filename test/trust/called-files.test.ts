@@ -68,7 +68,7 @@ input { mail: untrusted string }
 dynamic { read: repeat workflow.read { input { mail: input.mail } until: result.ok next { mail: input.mail } at_most: 2 on_failure: skip } }
 output { a: match dynamic.read == null { true: call tool.refund { input { } }, false: null } }`,
     found: [
-      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → workflow.read → dynamic.read → tool.refund",
     ],
   },
   "a repetition that fails as a whole tells nothing": {
@@ -89,7 +89,7 @@ input { mail: untrusted string }
 dynamic { read: repeat workflow.read { input { mail: "x" note: "y" } until: result.ok next { note: input.mail } at_most: 2 on_failure: skip } }
 output { a: match (dynamic.read?.rounds ?? 0) > 1 { true: call tool.refund { input { } }, false: null } }`,
     found: [
-      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → dynamic.read → tool.refund",
+      "untrusted-action output.a: input.mail → workflow.read → workflow.read, which may fail → workflow.read → dynamic.read → tool.refund",
     ],
   },
   "a repetition may fail because of what ends it": {

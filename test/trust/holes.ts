@@ -585,4 +585,131 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
       source: `input { rows: [{ id: string, note: untrusted string }] }\noutput { x: call tool.echo { input { x: length([[json(call tool.act { input { x: r.id } }), json(parse_json(r.note))] for r in input.rows]) } on_failure: skip } }`,
     },
   ],
+
+  "what decides whether something fails": [
+    ...[
+      'agent a when input.s contains "x" { model: model.careful  instruction: "x"  output { ok: boolean } }',
+      'agent a for c in split(input.s, "") { model: model.careful  instruction: "x"  output { ok: boolean } }',
+      'ask q when input.s contains "x" { question: "?"  output { ok: boolean } }',
+      'dynamic { y: match input.s contains "x" { true: call tool.echo { input { } }  false: null } }',
+      'dynamic { y: input.s contains "x" && (call tool.echo { input { } }) == "y" }',
+      'dynamic { y: find(input.s, "x") ?? text(call tool.echo { input { } }) }',
+      'dynamic { y: [call tool.echo { input { } } for c in ["a", "b"] when input.s contains c] }',
+      'dynamic { y: match input.s contains "x" { true: 1 / length("")  false: 2 } }',
+      'dynamic { y: input.s contains "x" && parse_json("{") == 1 }',
+      'dynamic { y: match input.s contains "x" { true: call workflow.v { input { } }  false: null } }',
+    ].map((steps): Hole => ({
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\ndynamic { d: call workflow.w { input { s: input.secret }  on_failure: skip } }`,
+      modules: {
+        "w.wire": `+input { s: string }\nworkflow v from "./v.wire"\n${steps}\ndynamic { z: call tool.post { input { } } }\noutput { ok: true }`,
+        "v.wire": "+output { a: call tool.echo { input { } } }",
+      },
+      codes: leak,
+    })),
+    {
+      source: `${mail}dynamic { d: call tool.echo { input { x: [1 for x in range(0) when (match input.mail contains "x" { true: 1 / length("")  false: 2 }) > 1] }  on_failure: skip } }\n${act("text(dynamic.d == null)")}`,
+    },
+  ],
+
+  "a round that fails, and the next ones": [
+    {
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\ndynamic { d: repeat workflow.w { input { s: input.secret } until: false next { s: result.s } at_most: 2  on_failure: skip } }`,
+      modules: {
+        "w.wire":
+          "+input { s: string }\ndynamic { y: call tool.post { input { } } }\ndynamic { z: match text(dynamic.y) == text(10 / length(input.s)) { true: 1  false: 2 } }\noutput { s: input.s  z: dynamic.z }",
+      },
+      codes: leak,
+    },
+    {
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\ndynamic { d: repeat workflow.w { input { s: "" } until: false next { s: text(match 10 / length(input.secret) > 1 { true: 1  false: 1 } * 0) } at_most: 2  on_failure: skip } }`,
+      modules: { "w.wire": "+input { s: string }\noutput { y: call tool.post { input { } } }" },
+      codes: leak,
+    },
+  ],
+
+  "input that a called file does not take": [
+    ...[
+      "call workflow.w { input { s: input.secret }  on_failure: skip }",
+      'repeat workflow.w { input { s: "x" } until: false next { s: input.secret } at_most: 2  on_failure: skip }',
+      "call workflow.v { input { s: input.secret }  on_failure: skip }",
+    ].map((call): Hole => ({
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\nworkflow v from "./v.wire"\ndynamic { d: ${call} }`,
+      modules: {
+        "w.wire": `+input { s: string  require length(input.s) > 3 else "No." }\ndynamic { y: call tool.post { input { } } }\noutput { ok: true }`,
+        "v.wire":
+          '+workflow w from "./w.wire"\ninput { s: string }\noutput { ok: call workflow.w { input { s: input.s } } }',
+      },
+      codes: leak,
+    })),
+    {
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\nagent a { model: model.careful  instruction: "Go."  uses: [workflow.w { bindings { s: input.secret } }]  output { ok: boolean } }`,
+      modules: {
+        "w.wire": `+input { s: string  require input.s != "x" }\ndynamic { y: call tool.post { input { } } }\noutput { ok: true }`,
+      },
+      codes: leak,
+    },
+    {
+      source: `${mail}workflow w from "./w.wire"\ndynamic { d: call workflow.w { input { s: input.mail }  on_failure: skip } }`,
+      modules: {
+        "w.wire": `+input { s: string  require length(input.s) > 3 }\ndynamic { y: call tool.act { input { } } }\noutput { ok: true }`,
+      },
+    },
+    ...[
+      "call workflow.w { input { s: RESULT }  on_failure: skip }",
+      "repeat workflow.w { input { s: { a: 1 } } until: false next { s: RESULT } at_most: 2  on_failure: skip }",
+    ].map((call): Hole => ({
+      source: `tool mine from mcp.crm.tool.mine { gives: [trusted, private]  requires: none  cleared: private }\nworkflow w from "./w.wire"\ndynamic { r: call tool.mine { input { } } }\ndynamic { d: ${call.replace("RESULT", "dynamic.r")} }`,
+      modules: {
+        "w.wire": "+input { s: { a: integer } }\ndynamic { y: call tool.post { input { } } }\noutput { ok: true }",
+      },
+      codes: leak,
+    })),
+    {
+      source: `secrets { hook: string }\ninput { a: string  require input.a contains "pay" else "No." }\nwebhook h { verify: github  secret: secrets.hook  input { a: body.a } }\noutput { d: call tool.act { input { } } }`,
+    },
+  ],
+
+  "calls that share a count": [
+    ...[
+      "agent a { model: model.small  instruction: input.mail  uses: [tool.few]  output { ok: boolean } }\ndynamic { d: call tool.few { input { }  on_failure: skip } }",
+      'dynamic { c: call tool.few when input.mail contains "x" { input { } }  d: call tool.few { input { }  on_failure: skip } }',
+      'agent a { model: model.small  instruction: input.mail  uses: [tool.few]  output { ok: boolean } }\nagent d { model: model.small  instruction: "Go."  uses: [tool.few]  output { t: string } }',
+      'agent a { model: model.small  instruction: input.mail  uses: [tool.few]  output { ok: boolean } }\nagent b { model: model.small  instruction: "Go."  uses: [tool.few, tool.more]  output { t: string } }\ndynamic { d: call tool.more { input { }  on_failure: skip } }',
+    ].flatMap((steps): Hole[] => [
+      {
+        source: `${mail}tool few from mcp.shop.tool.few { gives: trusted  requires: none  max_calls: 1 }\ntool more from mcp.shop.tool.more { gives: trusted  requires: none  max_calls: 1 }\n${steps}\n${act(steps.includes("agent d ") ? "agent.d.t" : "text(dynamic.d == null)")}`,
+      },
+      {
+        source: `input { secret: private string }\ntool few from mcp.shop.tool.few { gives: trusted  requires: none  cleared: private  max_calls: 1 }\ntool more from mcp.shop.tool.more { gives: trusted  requires: none  cleared: private  max_calls: 1 }\n${steps.replaceAll("input.mail", "input.secret").replaceAll("model.small", "model.careful")}\n${post(steps.includes("agent d ") ? "agent.d.t" : "text(dynamic.d == null)")}`,
+        codes: leak,
+      },
+    ]),
+    {
+      source: `${mail}tool once from mcp.shop.tool.once { requires: trusted  max_calls: 1 }\nagent a { model: model.small  instruction: input.mail  uses: [tool.once { approval: required }]  output { ok: boolean } }\ndynamic { d: call tool.once { input { } } }`,
+    },
+  ],
+
+  "what the run before gave": [
+    ["previous.due_at", ""],
+    ["previous.output?.t", "10 / length(input.mail)"],
+    ["previous.output?.t", "input.mail"],
+  ].map(([previous = "", more = ""]): Hole => {
+    const step = more === "" ? "dynamic { x: 10 / length(input.mail) }" : `dynamic { x: ${more} }`
+    return {
+      source: `input { last: maybe string  mail: untrusted string }\nschedule s { cron: "@daily"  input { last: ${previous}  mail: "x" } }\n${step}\ndynamic { d: call tool.act { input { x: input.last } } }\noutput { t: "a"  u: dynamic.x }`,
+    }
+  }),
+
+  "times of waits": [
+    { source: `${mail}wait w { until: input.mail }\n${act("wait.w")}` },
+    { source: `${mail}wait w { seconds: length(input.mail) }\n${act("wait.w")}` },
+  ],
+
+  "code that keeps what it was given": [
+    "dynamic { d: { a: call tool.act { input { x: rank(text(call tool.echo { input { } })) } }, b: rank(input.mail) } }\noutput { d: dynamic.d }",
+    'output { d: call tool.act { input { x: rank("x") } }  e: rank(input.mail) }',
+  ].map((steps): Hole => ({
+    source: `${mail}function rank(a: string): string from "./r.js"\n${steps}`,
+    modules: { "r.js": "export function rank(a) { return a }" },
+  })),
 }

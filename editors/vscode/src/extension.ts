@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import type { ExtensionContext } from "vscode"
-import { commands, ProcessExecution, Task, TaskScope, tasks, window, workspace } from "vscode"
+import type { Definition, ExtensionContext, Position, TextDocument } from "vscode"
+import { commands, languages, ProcessExecution, Task, TaskScope, tasks, window, workspace } from "vscode"
 import type { ServerOptions } from "vscode-languageclient/node"
-import { LanguageClient, TransportKind } from "vscode-languageclient/node"
+import { DefinitionRequest, LanguageClient, TransportKind } from "vscode-languageclient/node"
 import type { ServerCommand } from "./server-commands.ts"
 import { serverCommands } from "./server-commands.ts"
 
@@ -17,12 +17,23 @@ export async function activate(context: ExtensionContext): Promise<void> {
     commands.registerCommand("wire.restartServer", restart),
     commands.registerCommand("wire.runTest", runTest),
     commands.registerCommand("wire.recordTest", runTest),
+    // From an export of a code file to the functions that are declared with it.
+    languages.registerDefinitionProvider(codeFiles, { provideDefinition: declarationsOf }),
     workspace.onDidGrantWorkspaceTrust(() => void restart()),
     workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("wire.server.command")) void restart()
     }),
   )
   await restart()
+}
+
+const codeFiles = ["javascript", "typescript"].map((language) => ({ language, scheme: "file" }))
+
+async function declarationsOf(document: TextDocument, position: Position): Promise<Definition | undefined> {
+  if (client?.isRunning() !== true) return undefined
+  const params = client.code2ProtocolConverter.asTextDocumentPositionParams(document, position)
+  const found = await client.sendRequest(DefinitionRequest.type, params).catch(() => null)
+  return (await client.protocol2CodeConverter.asDefinitionResult(found)) as Definition | undefined
 }
 
 export async function deactivate(): Promise<void> {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parentPort, workerData } from "node:worker_threads"
-import type { CheckedCode, CodeAnswer, CodeCall, CodeFiles } from "../../ports/code.ts"
+import type { CodeAnswer, CodeCall } from "../../ports/code.ts"
+import type { CheckedCode, CodeFiles } from "../../source/code-files.ts"
 import { Sandbox, type SandboxLimits } from "./sandbox.ts"
 
 // The entry point of the threads that run code files. A thread has one session at a time, each in a sandbox of its own.
@@ -12,12 +13,12 @@ export interface CodeThreadData {
 
 export type ToCodeThread =
   | { readonly kind: "open"; readonly nowMs: number }
-  | { readonly kind: "call"; readonly call: CodeCall }
+  | { readonly kind: "calls"; readonly calls: readonly CodeCall[] }
   | { readonly kind: "check"; readonly code: CodeFiles }
   | { readonly kind: "close" }
 
 export type FromCodeThread =
-  | { readonly answer: CodeAnswer }
+  | { readonly answers: readonly CodeAnswer[] }
   | { readonly checked: CheckedCode }
   | { readonly bug: string }
 
@@ -39,12 +40,25 @@ async function answer(message: ToCodeThread): Promise<FromCodeThread | null> {
       // The instance is garbage: nothing of it is used again.
       sandbox = null
       return null
-    case "call":
+    case "calls":
       if (sandbox === null) throw new Error("A call came before its session")
-      return { answer: await sandbox.call(message.call) }
+      return { answers: await answersOf(sandbox, message.calls) }
     case "check":
       return { checked: await (await Sandbox.open(wasm, 0, limits)).check(message.code) }
   }
+}
+
+/** The CPU that a call takes is not there for the next. */
+async function answersOf(sandbox: Sandbox, calls: readonly CodeCall[]): Promise<CodeAnswer[]> {
+  const answers: CodeAnswer[] = []
+  let spentMs = 0
+  for (const call of calls) {
+    const found = await sandbox.call({ ...call, leftMs: call.leftMs - spentMs })
+    answers.push(found)
+    if (found.kind !== "value") break
+    spentMs += found.cpuMs
+  }
+  return answers
 }
 
 let last: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { after, describe, it } from "node:test"
 import fc from "fast-check"
-import type { CodeAnswer, CodeCall, CodeFiles } from "../../ports/code.ts"
+import type { CodeAnswer, CodeCall, CodeSession } from "../../ports/code.ts"
+import type { CodeFiles } from "../../source/code-files.ts"
 import { CodeThreads } from "./code-threads.ts"
 
 // What ends after 200 ms of CPU is endless; nothing here asserts that something is fast.
@@ -21,10 +22,16 @@ const call = (code: CodeFiles, args: unknown[] = [], more: Partial<CodeCall> = {
   ...more,
 })
 
+async function one(session: CodeSession, given: CodeCall): Promise<CodeAnswer> {
+  const [answer] = await session.callAll([given])
+  assert.ok(answer !== undefined)
+  return answer
+}
+
 async function once(code: CodeFiles | string, args: unknown[] = [], more: Partial<CodeCall> = {}): Promise<CodeAnswer> {
   const session = host.open(Date.parse("2026-01-01T12:30:00Z"), "")
   try {
-    return await session.call(call(typeof code === "string" ? files(code) : code, args, more))
+    return await one(session, call(typeof code === "string" ? files(code) : code, args, more))
   } finally {
     session.close()
   }
@@ -58,14 +65,14 @@ describe("code in a sandbox", () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (given) => {
         const expected: unknown = JSON.parse(JSON.stringify(given))
-        assert.deepEqual(value(await session.call(call(code, [given]))), expected)
+        assert.deepEqual(value(await one(session, call(code, [given]))), expected)
       }),
       { numRuns: 300, seed: 54 },
     )
     for (const given of ["\ud800", "\u0000", "\u2028", "💥".repeat(1000), { __proto__x: 1 }, 1e308, -0, 5e-324]) {
-      assert.deepEqual(value(await session.call(call(code, [given]))), JSON.parse(JSON.stringify(given)))
+      assert.deepEqual(value(await one(session, call(code, [given]))), JSON.parse(JSON.stringify(given)))
     }
-    const own = await session.call({ ...call(code), args: '[{"__proto__":{"a":1},"constructor":2,"toString":null}]' })
+    const own = await one(session, { ...call(code), args: '[{"__proto__":{"a":1},"constructor":2,"toString":null}]' })
     assert.equal(own.kind === "value" && own.text, '{"__proto__":{"a":1},"constructor":2,"toString":null}')
     session.close()
   })
@@ -125,8 +132,8 @@ describe("code in a sandbox", () => {
   it("keeps nothing between sessions, and keeps what a session's calls leave", async () => {
     const code = files("let n = 0\nexport const f = () => { Array.prototype.stain = 1; return ++n + ([].stain ?? 0) }")
     const session = host.open(0, "")
-    assert.equal(value(await session.call(call(code))), 2)
-    assert.equal(value(await session.call(call(code))), 3)
+    assert.equal(value(await one(session, call(code))), 2)
+    assert.equal(value(await one(session, call(code))), 3)
     session.close()
     assert.equal(value(await once(code)), 2)
   })
@@ -298,7 +305,7 @@ export const f = () => 7`
     const own = new CodeThreads({ callMs: 200, threads: 1, patienceMs: 500 })
     const code = files("export const f = (wanted) => 'a'.repeat(2e6).indexOf('a'.repeat(1e6) + wanted)")
     const session = own.open(0, "")
-    assert.equal(limit(await session.call(call(code, ["b"]))), "call")
+    assert.equal(limit(await one(session, call(code, ["b"]))), "call")
     session.close()
     await own.close()
   })
@@ -308,13 +315,13 @@ export const f = () => 7`
     const ended: string[] = []
     const endless = own.open(0, "a")
     // A first call that was answered: the second is under way, and does not wait for a thread.
-    assert.equal(value(await endless.call(call(files("export const f = () => 1")))), 1)
+    assert.equal(value(await one(endless, call(files("export const f = () => 1")))), 1)
     const code = files("export const f = () => { while (true); }", {}, "endless.js")
-    void endless.call(call(code, [], { leftMs: Infinity })).then(() => ended.push("endless"))
+    void one(endless, call(code, [], { leftMs: Infinity })).then(() => ended.push("endless"))
     const waiting = own.open(0, "b")
     const gone = own.open(0, "c")
-    void gone.call(call(files("export const f = () => 3"))).then(() => ended.push("gone"))
-    const last = waiting.call(call(files("export const f = () => 2")))
+    void one(gone, call(files("export const f = () => 3"))).then(() => ended.push("gone"))
+    const last = one(waiting, call(files("export const f = () => 2")))
     gone.close()
     endless.close()
     assert.equal(value(await last), 2)
@@ -331,7 +338,7 @@ export const f = () => 7`
     const order: string[] = []
     const use = async (share: string): Promise<void> => {
       const session = own.open(0, share)
-      await session.call(call(files("export const f = () => 1")))
+      await one(session, call(files("export const f = () => 1")))
       order.push(share)
       session.close()
     }

@@ -2,7 +2,8 @@ import { availableParallelism } from "node:os"
 import { Worker } from "node:worker_threads"
 import { FairQueue } from "../../base/fair-queue.ts"
 import { codeMemoryBytes, codeResultBytes } from "../../base/limits.ts"
-import type { CheckedCode, CodeAnswer, CodeCall, CodeFiles, CodeHost, CodeSession } from "../../ports/code.ts"
+import type { CodeAnswer, CodeCall, CodeHost, CodeSession } from "../../ports/code.ts"
+import type { CheckedCode, CodeFiles } from "../../source/code-files.ts"
 import type { CodeThreadData, FromCodeThread, ToCodeThread } from "./code-thread.ts"
 import type { SandboxLimits } from "./sandbox.ts"
 
@@ -19,6 +20,9 @@ export interface CodeThreadsOptions {
 /** Interpreters recurse in WebAssembly, whose frames are on the stack of the thread. */
 const stackMegabytes = 16
 const heapMegabytes = 256
+
+/** Many calls together have so much time at most. */
+const longestMs = 10 * 60_000
 
 /**
  * Runs code in a few threads, which start when they are first needed. A session has a thread for itself until it is closed; callers take
@@ -123,25 +127,26 @@ class ThreadSession implements CodeSession {
     this.#nowMs = nowMs
   }
 
-  call(call: CodeCall): Promise<CodeAnswer> {
-    const answer = this.#isBusy ? this.#last.then(() => this.#call(call)) : this.#call(call)
-    this.#last = answer
-    return answer
+  callAll(calls: readonly CodeCall[]): Promise<CodeAnswer[]> {
+    const answers = this.#isBusy ? this.#last.then(() => this.#callAll(calls)) : this.#callAll(calls)
+    this.#last = answers
+    return answers
   }
 
-  async #call(call: CodeCall): Promise<CodeAnswer> {
+  async #callAll(calls: readonly CodeCall[]): Promise<CodeAnswer[]> {
     this.#isBusy = true
     const thread = this.#taken ?? (await this.#takeThread())
-    const { entry } = call.code
-    const found = await thread.ask({
-      kind: "call",
-      call: this.#sent.has(entry) ? { ...call, code: { entry, texts: {} } } : call,
+    const bare = calls.map((call) => {
+      const { entry } = call.code
+      const isSent = this.#sent.has(entry)
+      this.#sent.add(entry)
+      return isSent ? { ...call, code: { entry, texts: {} } } : call
     })
-    this.#sent.add(entry)
+    const found = await thread.ask({ kind: "calls", calls: bare }, calls.length)
     this.#isBusy = false
-    if (found === null) return { kind: "limit", limit: "call", logs: "", cpuMs: call.leftMs }
-    if (!("answer" in found)) throw new Error("A thread gave another answer than was asked for")
-    return found.answer
+    if (found === null) return [{ kind: "limit", limit: "call", logs: "", cpuMs: calls[0]?.leftMs ?? 0 }]
+    if (!("answers" in found)) throw new Error("A thread gave another answer than was asked for")
+    return [...found.answers]
   }
 
   #takeThread(): Promise<CodeThread> {
@@ -206,11 +211,11 @@ class CodeThread {
   }
 
   /** Null where the thread did not live to answer. */
-  async ask(message: ToCodeThread): Promise<FromCodeThread | null> {
+  async ask(message: ToCodeThread, calls = 1): Promise<FromCodeThread | null> {
     if (this.#isStopped) return null
     const found = await new Promise<FromCodeThread | null>((resolve) => {
       this.#answer = resolve
-      this.#timer = setTimeout(() => void this.stop(), this.#patienceMs)
+      this.#timer = setTimeout(() => void this.stop(), Math.min(calls * this.#patienceMs, longestMs))
       this.#worker.ref()
       this.send(message)
     })

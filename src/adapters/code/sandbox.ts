@@ -1,7 +1,8 @@
 import { stripTypeScriptTypes } from "node:module"
 import { EvalFlags, Intrinsics, JSException, QuickJS, type JSValueHandle } from "quickjs-wasi"
 import { resolveCode } from "../../base/module-path.ts"
-import type { CheckedCode, CodeAnswer, CodeCall, CodeExports, CodeFiles, CodeProblem } from "../../ports/code.ts"
+import type { CodeAnswer, CodeCall } from "../../ports/code.ts"
+import type { CheckedCode, CodeExports, CodeFiles, CodeProblem } from "../../source/code-files.ts"
 import { guest } from "./guest.ts"
 
 export interface SandboxLimits {

@@ -3,6 +3,7 @@ import { Tally } from "../../base/tally.ts"
 import { timerMs } from "../../base/timer-ms.ts"
 import type { LookupFunction, Socket } from "node:net"
 import { buildConnector, Client } from "undici"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import type { Call } from "./call.ts"
 
@@ -30,9 +31,12 @@ export interface Connection {
   readonly client: Client
   /** The exchange is over and whole: another may follow on this connection. */
   release(): void
-  /** Closes the socket at once, in any state. */
+  /** Closes the socket soon, in any state. */
   destroy(): void
 }
+
+/** What it takes to close a socket, in bytes of large work. The calls of a run end together, and may be hundreds. */
+const closingBytes = 16 * 1024
 
 /**
  * Keep-alive connections by origin. undici's own pool is not used because an aborted call would go on to wait there for
@@ -145,7 +149,7 @@ class Origin {
 
   destroy(): void {
     for (const id of this.#waiting.ids()) this.#waiting.remove(id)?.reject(new Error("The service is closing"))
-    for (const connection of this.#open) connection.destroy()
+    for (const connection of this.#open) connection.close()
   }
 
   #create(): PooledConnection {
@@ -190,7 +194,7 @@ class PooledConnection implements Connection {
   readonly #onFree: () => void
   readonly #onGone: () => void
   #socket: Socket | null = null
-  #gone = false
+  #state: "open" | "closing" | "gone" = "open"
 
   constructor(
     url: string,
@@ -212,12 +216,19 @@ class PooledConnection implements Connection {
   }
 
   release(): void {
-    if (!this.#gone) this.#onFree()
+    if (this.#state === "open") this.#onFree()
   }
 
   destroy(): void {
-    if (this.#gone) return
-    this.#gone = true
+    if (this.#state !== "open") return
+    this.#state = "closing"
+    void loopTurns.spend(closingBytes).then(() => this.close())
+  }
+
+  /** Closes the socket at once. */
+  close(): void {
+    if (this.#state === "gone") return
+    this.#state = "gone"
     this.#socket?.destroy()
     this.client.destroy().catch(() => {
       // It is closed either way, and nothing waits for it.

@@ -696,7 +696,7 @@ test("a request passes its gate when the connection stands, and not a byte of it
   })
   const egress = open(t)
   // Open while the connection is made, closed when it stands, then open again.
-  const answersOfGate = [null, "closed", null, null]
+  const answersOfGate = [null, null, "closed", null, null]
   const seen: number[] = []
   const gate = (): Promise<void> | null => {
     seen.push(requests)
@@ -705,7 +705,50 @@ test("a request passes its gate when the connection stands, and not a byte of it
   const response = await egress.request(post(server.origin, { gate }))
   assert.equal(await response.text(), "ok")
   assert.equal(requests, 1)
-  assert.deepEqual(seen, [0, 0, 0, 0])
+  assert.deepEqual(seen, [0, 0, 0, 0, 0])
+})
+
+test("a call that has waited for its turn looks at its gate before it connects", async (t) => {
+  const arrived = Promise.withResolvers<void>()
+  const server = await serve(t, ({ url }, response) => {
+    if (url === "/b") return void response.end("ok")
+    arrived.resolve()
+  })
+  const egress = open(t, { maxConnections: 1 })
+  const stop = new AbortController()
+  const first = assert.rejects(egress.request(get(`${server.origin}/a`, { signal: stop.signal })), /no longer wanted/)
+  await arrived.promise
+  const answersOfGate = [null, "closed"]
+  const gate = (): Promise<void> | null =>
+    answersOfGate.shift() === "closed" ? new Promise((resolve) => setImmediate(resolve)) : null
+  const second = egress.request(get(`${server.origin}/b`, { gate }))
+  stop.abort(new Error("no longer wanted"))
+  await first
+  assert.equal(await (await second).text(), "ok")
+  assert.deepEqual(answersOfGate, [])
+  assert.equal(server.connections(), 2)
+})
+
+test("calls that end together close their connections a few at a time, and no call begins that has ended", async (t) => {
+  const count = 100
+  let requests = 0
+  const arrived = Promise.withResolvers<void>()
+  const server = await serve(t, () => {
+    if (++requests === count / 2) arrived.resolve()
+  })
+  const egress = open(t, { maxConnections: count / 2 })
+  const stop = new AbortController()
+  const ended = Array.from({ length: count }, () =>
+    assert.rejects(egress.request(get(server.origin, { signal: stop.signal })), /all of them/),
+  )
+  await arrived.promise
+  const openSockets = (): number => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length
+  const before = openSockets()
+  stop.abort(new Error("all of them"))
+  await Promise.all(ended)
+  assert.ok(openSockets() > before - count / 4, `${before - openSockets()} were closed at once`)
+  while (openSockets() > before - count / 2) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(server.connections(), count / 2)
 })
 
 test("a gate that stays closed ends the request with its own error, on new and on kept connections, in both shapes", async (t) => {
@@ -719,7 +762,7 @@ test("a gate that stays closed ends the request with its own error, on new and o
   for (const kept of [false, true]) {
     if (kept) await (await egress.request(post(server.origin))).text()
     const before = requests
-    for (const openFor of [0, 1]) {
+    for (const openFor of [0, 1, 2]) {
       let asked = 0
       const gate = (): Promise<void> | null => (asked++ < openFor ? null : Promise.reject(lost))
       await assert.rejects(egress.request(post(server.origin, { gate })), lost)

@@ -89,13 +89,20 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   async function send(sent: ExchangeRequest, call: Call): Promise<EgressResponse> {
+    let wait = sent.gate()
     for (;;) {
-      const wait = sent.gate()
       if (wait !== null) {
         await wait
         await pass(sent.gate)
       }
-      const response = await exchange(await pool.acquire(sent.address.origin, call), sent, call)
+      const connection = await pool.acquire(sent.address.origin, call)
+      // The call may have waited for it, and a new connection would be made in vain.
+      wait = sent.gate()
+      if (wait !== null) {
+        connection.destroy()
+        continue
+      }
+      const response = await exchange(connection, sent, call)
       if (response !== "held back") return response
     }
   }

@@ -36,6 +36,7 @@ export function exchange(
 ): Promise<EgressResponse | "held back"> {
   return new Promise((resolve, reject) => {
     const handler = new Exchange(connection, request, call, resolve, reject)
+    if (handler.isOver) return
     connection.client.dispatch(
       {
         path: request.address.path,
@@ -85,6 +86,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     call.during((error) => this.#fail(error))
   }
 
+  /** The call has already stopped. */
+  get isOver(): boolean {
+    return this.#state !== "open"
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     const { gate } = this.#request
@@ -119,8 +125,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // The client passes an empty one each time that it is resumed.
-    if (chunk.length === 0) return
+    // The client passes an empty one each time that it is resumed. What comes before a failed exchange's socket is closed is not wanted.
+    if (chunk.length === 0 || this.#state !== "open") return
     this.#received += chunk.length
     const { max_bytes } = this.#request.limits
     if (max_bytes > 0 && this.#received > max_bytes) {

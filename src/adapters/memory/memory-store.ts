@@ -5,6 +5,8 @@ import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../log/events.ts"
 import { usageAfter } from "../../log/usage-after.ts"
 import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import type { Alarm } from "../../log/replay-data.ts"
+import { armed } from "../../ports/waits.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import { Questions } from "../../ports/question-store.ts"
 import {
@@ -24,11 +26,15 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import { leaseEnd, wallOf, type Clock } from "../../ports/clock.ts"
+import { keptOutput } from "../../ports/kept-output.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { MapsThat } from "../../store/left-behind.ts"
 import { MemoryCache } from "./memory-cache.ts"
+import { MemoryEvents } from "./memory-events.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
+import { MemoryLedger } from "./memory-ledger.ts"
+import { beginningEntry, type LedgerRow } from "../../ports/ledger.ts"
 import { MemoryWaits } from "./memory-waits.ts"
 import { ParkedRuns } from "./parked-runs.ts"
 import {
@@ -54,6 +60,8 @@ export class MemoryStore implements RunStore {
   readonly outbox: MemoryOutbox
   readonly cache: MemoryCache
   readonly triggers = new MemoryTriggers()
+  readonly ledger: MemoryLedger
+  readonly sentEvents: MemoryEvents
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -78,8 +86,10 @@ export class MemoryStore implements RunStore {
     this.#clock = clock
     this.cache = new MemoryCache(clock)
     this.waits = new MemoryWaits(clock, this.#parked)
+    this.sentEvents = new MemoryEvents(clock, this.waits)
     this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
+    this.ledger = new MemoryLedger(clock)
   }
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
@@ -91,6 +101,7 @@ export class MemoryStore implements RunStore {
     this.#runs.set(run.run_id, stored)
     this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
+    this.#enter(run.run_id, stored, [beginningEntry(run.created_at)])
     return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
   }
 
@@ -122,17 +133,24 @@ export class MemoryStore implements RunStore {
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    const { caller, workflow, status, since, error_kind, limit, after } = query
+    const { caller, workflows, version, status, since, until, error_kind, previews, limit, after } = query
     const found: ListedRun[] = []
     for (const [run_id, run] of this.#runs) {
       if (caller !== null && run.caller !== caller) continue
-      const listed = listedRun(run_id, run)
-      if (workflow !== null && listed.workflow?.name !== workflow) continue
+      const listed = listedRun(run_id, run, false)
+      if (workflows !== null && !workflows.includes(listed.workflow?.name ?? "")) continue
+      if (version !== null && listed.workflow?.version !== version) continue
       if (since !== null && listed.created_at < since) continue
+      if (until !== null && listed.created_at >= until) continue
       if (error_kind !== null && listed.error_kind !== error_kind) continue
       if (fitsStatus(listed.status, status) && (after === null || comesAfter(listed, after))) found.push(listed)
     }
-    return found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, limit)
+    const page = found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, limit)
+    if (!previews) return page
+    return page.flatMap(({ run_id }) => {
+      const run = this.#runs.get(run_id)
+      return run === undefined ? [] : [listedRun(run_id, run, true)]
+    })
   }
 
   async request(run_id: string): Promise<RunRequest> {
@@ -141,7 +159,11 @@ export class MemoryStore implements RunStore {
     return run.request
   }
 
-  async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+  #enter(run_id: string, { caller, request }: StoredRun, rows: readonly LedgerRow[]): void {
+    this.ledger.set(run_id, caller, request.workflow?.name ?? "", rows)
+  }
+
+  async append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
     checkAppend(events)
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
@@ -151,11 +173,19 @@ export class MemoryStore implements RunStore {
 
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
+    if (entries.length > 0) this.#enter(lease.run_id, run, entries)
     this.outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
     this.waits.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
     for (const wakeUp of run.wakeUps) wakeUp.signal()
+  }
+
+  async parkAgain(lease: Lease, alarms: readonly Alarm[]): Promise<void> {
+    const run = this.#held(lease)
+    if (run === undefined) throw new LeaseLost(lease.run_id)
+    this.waits.rearm(lease.run_id, run.caller, armed(alarms, this.#clock.now(), run.events.length))
+    this.#park(lease.run_id, run)
   }
 
   /** What a run that has ended, or waits for people, takes of what its caller may store. */
@@ -192,6 +222,9 @@ export class MemoryStore implements RunStore {
 
   #finish(run_id: string, run: StoredRun, end: LogEvent): void {
     this.#uncounted.add(run)
+    const { keeper } = run.request
+    const kept = keptOutput(keeper, end)
+    if (keeper !== undefined && kept !== null) this.triggers.keep(keeper.id, run_id, kept)
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
@@ -295,6 +328,8 @@ export class MemoryStore implements RunStore {
     }
     for (const [slot, { until }] of this.#keptKeys) if (until <= now) this.#keptKeys.delete(slot)
     this.cache.sweep(now)
+    this.ledger.sweep(now)
+    this.sentEvents.sweep(now)
     return swept
   }
 
@@ -303,6 +338,7 @@ export class MemoryStore implements RunStore {
     if (run === undefined) return "gone"
     if (run.finished_at === null) return "open"
     this.#erase(run_id, run)
+    this.triggers.forgetRun(run_id)
     return "deleted"
   }
 
@@ -314,6 +350,7 @@ export class MemoryStore implements RunStore {
       uncounted: () => this.#uncounted.delete(run),
       waits: () => this.waits.forget(run_id),
       outbox: () => this.outbox.forget(run_id),
+      ledger: () => this.ledger.forget(run_id),
     }
     for (const act of Object.values(erase)) act()
     this.#stored.add(run.caller, -run.counted)

@@ -1,8 +1,9 @@
-import type { StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/trigger-store.ts"
+import type { KeptOutput, StoredTrigger, TriggerPause, TriggerState, TriggerStore } from "../../ports/trigger-store.ts"
 
 export class MemoryTriggers implements TriggerStore {
   readonly #states = new Map<string, StoredTrigger>()
   readonly #pauses = new Map<string, TriggerPause>()
+  readonly #outputs = new Map<string, KeptOutput & { readonly run_id: string }>()
 
   async read(id: string): Promise<StoredTrigger | null> {
     return this.#states.get(id) ?? null
@@ -21,5 +22,18 @@ export class MemoryTriggers implements TriggerStore {
 
   async setPause(id: string, pause: TriggerPause): Promise<void> {
     this.#pauses.set(id, pause)
+  }
+
+  async kept(id: string): Promise<KeptOutput | null> {
+    const found = this.#outputs.get(id)
+    return found === undefined ? null : { output: found.output, due_at: found.due_at }
+  }
+
+  keep(id: string, run_id: string, kept: KeptOutput): void {
+    this.#outputs.set(id, { ...kept, run_id })
+  }
+
+  forgetRun(run_id: string): void {
+    for (const [id, kept] of this.#outputs) if (kept.run_id === run_id) this.#outputs.delete(id)
   }
 }

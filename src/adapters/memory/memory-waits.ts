@@ -5,6 +5,7 @@ import type { Clock } from "../../ports/clock.ts"
 import {
   countOpen,
   cutPage,
+  isAlarm,
   isAskedFor,
   openStatusOf,
   waitsIn,
@@ -39,6 +40,8 @@ export class MemoryWaits implements WaitStore {
   readonly #parked: ParkedRuns
   readonly #listeners = new Listeners<[run_id: string]>()
   #opened = 0
+  /** No open wait is due earlier. */
+  #nextDue = Number.POSITIVE_INFINITY
 
   constructor(clock: Clock, parked: ParkedRuns) {
     this.#clock = clock
@@ -46,20 +49,44 @@ export class MemoryWaits implements WaitStore {
   }
 
   appended(run_id: string, caller: string, events: readonly LogEvent[]): void {
-    const { opened, taken } = waitsIn(events)
-    if (opened.length === 0 && taken.length === 0) return
+    const { opened, taken, disarms } = waitsIn(events)
+    if (opened.length === 0 && taken.length === 0 && !disarms) return
     const ofRun = this.#byRun.get(run_id) ?? new Map<string, Stored>()
     this.#byRun.set(run_id, ofRun)
+    for (const [id, stored] of disarms ? ofRun : []) {
+      if (!isAlarm(stored.wait.kind)) continue
+      this.#stored.delete(stored)
+      ofRun.delete(id)
+    }
+    this.#open(ofRun, run_id, caller, opened)
+    for (const id of taken) {
+      const stored = ofRun.get(id)
+      if (stored === undefined) continue
+      stored.taken = true
+      // The run itself may have seen that a time has come.
+      if (stored.wait.status === "open") stored.wait = { ...stored.wait, status: "due", settled_at: this.#clock.now() }
+    }
+  }
+
+  /** Alarms in place of those with their ids. */
+  rearm(run_id: string, caller: string, opened: readonly OpenedWait[]): void {
+    const ofRun = this.#byRun.get(run_id) ?? new Map<string, Stored>()
+    this.#byRun.set(run_id, ofRun)
+    for (const { id } of opened) {
+      const before = ofRun.get(id)
+      if (before !== undefined) this.#stored.delete(before)
+    }
+    this.#open(ofRun, run_id, caller, opened)
+  }
+
+  #open(ofRun: Map<string, Stored>, run_id: string, caller: string, opened: readonly OpenedWait[]): void {
     for (const one of opened) {
       const { kind, id, about } = one
       const wait: Wait = { kind, run_id, id, status: "open", about, outcome: null, settled_at: null }
       const stored = { number: ++this.#opened, caller, opened: one, wait, taken: false }
       this.#stored.add(stored)
+      this.#nextDue = Math.min(this.#nextDue, one.due_at)
       ofRun.set(id, stored)
-    }
-    for (const id of taken) {
-      const stored = ofRun.get(id)
-      if (stored !== undefined) stored.taken = true
     }
   }
 
@@ -111,6 +138,15 @@ export class MemoryWaits implements WaitStore {
     id: string,
     outcome: WaitKinds[K]["outcome"],
   ): Promise<Settling<K> | null> {
+    return this.settleNow(run_id, kind, id, outcome)
+  }
+
+  settleNow<K extends WaitKind>(
+    run_id: string,
+    kind: K,
+    id: string,
+    outcome: WaitKinds[K]["outcome"],
+  ): Settling<K> | null {
     const stored = this.#one(run_id, kind, id)
     if (stored === undefined) return null
     if (stored.wait.status !== "open") return { stored: false, wait: stored.wait as Wait<K> }
@@ -123,9 +159,20 @@ export class MemoryWaits implements WaitStore {
     return { stored: !isLate, wait: stored.wait as Wait<K> }
   }
 
+  async nextDue(): Promise<number | null> {
+    return Number.isFinite(this.#nextDue) ? this.#nextDue : null
+  }
+
   async settleDue(): Promise<number> {
     const now = this.#clock.now()
-    const due = this.#found(({ wait, opened }) => wait.status === "open" && opened.due_at <= now)
+    if (now < this.#nextDue) return 0
+    const open = this.#found(({ wait }) => wait.status === "open")
+    const due = open.filter(({ opened }) => opened.due_at <= now)
+    due.sort((one, other) => one.opened.due_at - other.opened.due_at)
+    this.#nextDue = open.reduce(
+      (next, { opened }) => (opened.due_at <= now ? next : Math.min(next, opened.due_at)),
+      Number.POSITIVE_INFINITY,
+    )
     for (const stored of due) stored.wait = { ...stored.wait, status: "due", settled_at: now }
     for (const run_id of new Set(due.map(({ wait }) => wait.run_id))) this.wake(run_id)
     return due.length

@@ -4,6 +4,7 @@ import { memoryOf } from "../../base/memory-of.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
 import { endStatus, errorKindOf, openStatus, type ListedRun } from "../../ports/run-list.ts"
+import { previewOfEnd, previewOfRequest } from "../../ports/run-preview.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
 import { noUsage, showUsage } from "../../log/usage.ts"
 
@@ -84,7 +85,7 @@ export function runRow(run_id: string, run: StoredRun): RunRow {
   }
 }
 
-export function listedRun(run_id: string, run: StoredRun): ListedRun {
+export function listedRun(run_id: string, run: StoredRun, previews: boolean): ListedRun {
   const { caller, created_at, finished_at, cancel_requested, usage, parked, events } = run
   const end = finished_at === null ? undefined : (run.end ?? events.at(-1))
   const status =
@@ -101,6 +102,8 @@ export function listedRun(run_id: string, run: StoredRun): ListedRun {
     created_at,
     finished_at,
     usage: showUsage(usage),
+    preview: previews ? previewOfRequest(run.request) : null,
+    end: previews && end !== undefined ? previewOfEnd(end) : null,
   }
 }
 

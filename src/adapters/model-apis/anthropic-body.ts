@@ -6,6 +6,8 @@ import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall,
 import type { Conversation } from "./talk.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 import { UnsentFile } from "./unsent-file.ts"
+import { markOption } from "./prompt-cache.ts"
+import { cutAtSeam } from "./stable-seam.ts"
 
 // The bodies of `/messages`: requests and whole answers.
 
@@ -16,6 +18,7 @@ export const answerTool = "give_answer"
 export function writeAnthropic(
   { model, system, turns, tools: offered }: Conversation,
   answer: JsonObject | null,
+  mark?: JsonValue,
 ): JsonObject {
   const tools =
     answer === null ? offered : [...offered, { name: answerTool, description: "Gives the answer.", parameters: answer }]
@@ -31,15 +34,59 @@ export function writeAnthropic(
   const text = ending?.role === "assistant" ? ending.content.at(-1) : undefined
   // An answer that was begun for the model may not end with a blank.
   if (typeof text?.["text"] === "string") text["text"] = text["text"].trim()
-  return {
+  const body = {
     model,
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }): JsonObject => {
+        return { name, description, input_schema: parameters }
+      }),
+    }),
     ...(system !== null && { system: [{ type: "text", text: system }] }),
     messages,
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
-    }),
     ...(answer !== null && { tool_choice: { type: "tool", name: answerTool } }),
   }
+  if (mark !== undefined) markBlocks(body, mark)
+  return body
+}
+
+interface MarkedBody {
+  readonly tools?: readonly JsonObject[]
+  readonly system?: JsonObject[]
+  readonly messages: readonly { readonly content: JsonObject[] }[]
+}
+
+/** Marks the last block of what stays the same, and that of a conversation in which tools were used. */
+function markBlocks({ tools = [], system = [], messages }: MarkedBody, mark: JsonValue): void {
+  const all = messages.map(({ content }) => content)
+  markStable([system, ...all], tools.at(-1), mark)
+  const isLoop = all.flat().some(({ type }) => type === "tool_result")
+  const last = all.at(-1)?.findLast(takesMark)
+  if (isLoop && last !== undefined) last[markOption] = mark
+}
+
+function markStable(lists: readonly JsonObject[][], tool: JsonObject | undefined, mark: JsonValue): void {
+  let before = tool
+  for (const blocks of lists) {
+    for (const [at, block] of blocks.entries()) {
+      const { text, content } = block
+      const cut = cutAtSeam(typeof text === "string" ? text : typeof content === "string" ? content : "")
+      if (cut !== null) {
+        // Blocks of nothing but blanks are refused.
+        const isWhole = cut.tail === ""
+        const target = cut.isEmpty || (!isWhole && cut.tail.trim() === "") ? before : block
+        if (target === block && !isWhole)
+          blocks.splice(at, 1, { ...block, text: cut.head }, { ...block, text: cut.tail })
+        const marked = target === block ? blocks[at] : target
+        if (marked !== undefined) marked[markOption] = mark
+        return
+      }
+      if (takesMark(block)) before = block
+    }
+  }
+}
+
+function takesMark({ type }: JsonObject): boolean {
+  return type !== "thinking" && type !== "redacted_thinking"
 }
 
 function blocksOf(turn: Turn): JsonObject[] {

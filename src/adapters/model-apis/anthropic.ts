@@ -5,6 +5,8 @@ import { answerReader } from "./result.ts"
 import { bodyWriter, withExtra } from "./talk.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import { modelApi } from "./api.ts"
+import { markOption } from "./prompt-cache.ts"
+import { anthropicBatches } from "./anthropic-batches.ts"
 import { apiUrl } from "./api-url.ts"
 import { readAnthropic, writeAnthropic } from "./anthropic-body.ts"
 import { anthropicSchema } from "./anthropic-schema.ts"
@@ -24,6 +26,7 @@ export const anthropicApi = modelApi({
   excludesTools: ["json_schema"],
   unread: logProbabilities,
   url: (endpoint) => apiUrl(endpoint, "/messages"),
+  batches: anthropicBatches,
   headers: ({ api_key }) => ({
     "anthropic-version": "2023-06-01",
     ...(api_key === null || api_key === "" ? {} : { "x-api-key": api_key }),
@@ -42,9 +45,12 @@ export const anthropicApi = modelApi({
   writer: bodyWriter(
     "anthropic",
     () => ({ takesId: (id) => /^[A-Za-z0-9_-]{1,64}$/.test(id), idLength: 40 }),
-    (conversation, { options, format, stream }) => {
+    (conversation, { options: all, format, stream }, { request }) => {
+      const isOwn = request.inference.extra?.[markOption] === undefined
+      const { [markOption]: mark, ...others } = all
+      const options = isOwn ? others : all
       const forced = format?.formatLevel === "json_schema" ? (JSON.parse(format.form.schema) as JsonObject) : null
-      const body = writeAnthropic(conversation, forced)
+      const body = writeAnthropic(conversation, forced, isOwn ? mark : undefined)
       const finished = mergeOptions(body, options)
       if (stream) finished["stream"] = true
       if (stream && Array.isArray(body["tools"])) finished["tools"] = body["tools"].map(eager)

@@ -4,14 +4,22 @@ import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { ApiTurn, ApiTurnParts, Ask, Built, ModelApi } from "../model-turn/model-api.ts"
 import type { ContractForm, FormatLevel } from "../model-turn/output-format.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
-import { optionNames } from "../model-turn/wire-options.ts"
+import { mergeOptions, optionNames } from "../model-turn/wire-options.ts"
 import type { BodyWriter, Dialect } from "./dialect.ts"
 import { exchange } from "./exchange.ts"
+import { cacheOptions } from "./prompt-cache.ts"
+import { withoutSeam, withSeam } from "./stable-seam.ts"
 
 /** A model API, by the way in which it differs from others. */
 export function modelApi(dialect: Dialect): ModelApi {
-  const { name, otherKind } = dialect
-  return { name, otherKind, begin: (parts) => new DialectTurn(dialect, parts) }
+  const { name, otherKind, batches } = dialect
+  return {
+    name,
+    otherKind,
+    ...(batches !== undefined && { batches }),
+    headers: (backend) => dialect.headers(backend),
+    begin: (parts) => new DialectTurn(dialect, parts),
+  }
 }
 
 class DialectTurn implements ApiTurn {
@@ -27,10 +35,12 @@ class DialectTurn implements ApiTurn {
     const { request, quirks } = parts
     const { excludesCitations = [] } = dialect
     this.#dialect = dialect
-    this.#parts = parts
-    this.#options = dialect.options(request)
+    this.#parts = { ...parts, request: withSeam(request) }
+    const own = cacheOptions(request, parts.beginnings)
+    const options = dialect.options(request)
+    this.#options = Object.keys(own).length === 0 ? options : mergeOptions(own, options)
     this.#headers = requestHeaders(request, dialect.headers(request.backend))
-    this.#write = dialect.writer(parts)
+    this.#write = dialect.writer(this.#parts)
     this.ladder =
       excludesCitations.length > 0 && citesDocuments(request)
         ? dialect.ladder.filter((formatLevel) => !excludesCitations.includes(formatLevel))
@@ -62,12 +72,14 @@ class DialectTurn implements ApiTurn {
   build(ask: Ask): Built {
     const dialect = this.#dialect
     const { quirks, request, endpoint, egress } = this.#parts
+    const asked = { ...ask, input: request.input }
     const reasoning = this.#holdsOwn && !quirks.noReasoningBack
     const { options, format, tools, stream } = ask
     const url = dialect.url(endpoint, request.model, stream)
     const headers = this.#headers
-    let written: string | null = null
-    const body = (): string => (written ??= this.#write(ask, reasoning))
+    let written: ReturnType<typeof withoutSeam> | null = null
+    const whole = (): ReturnType<typeof withoutSeam> => (written ??= withoutSeam(this.#write(asked, reasoning)))
+    const body = (): string => whole().body
     return {
       url,
       body,
@@ -86,7 +98,7 @@ class DialectTurn implements ApiTurn {
           egress,
           url,
           headers,
-          body: body(),
+          ...whole(),
           call,
           stream,
           read: (answer, retryAfterMs) =>

@@ -14,13 +14,13 @@ export function writeChat({ model, system, turns, tools }: Conversation): JsonOb
   for (const turn of turns) messages.push(...written(turn))
   return {
     model,
-    messages,
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function",
         function: { name, description, parameters },
       })),
     }),
+    messages,
   }
 }
 

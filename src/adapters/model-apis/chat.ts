@@ -8,7 +8,9 @@ import { answerReader } from "./result.ts"
 import { bodyWriter, withExtra } from "./talk.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import { modelApi } from "./api.ts"
+import { openAiBatches } from "./openai-batches.ts"
 import { apiUrl } from "./api-url.ts"
+import { isOpenAi } from "../../ports/openai-endpoint.ts"
 import { readChat, writeChat } from "./chat-body.ts"
 import { ChatFold } from "./fold-chat.ts"
 
@@ -20,6 +22,7 @@ export const chatApi = modelApi({
     'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or the model has wire_api: "responses"',
   unread: logProbabilities,
   url: (endpoint) => apiUrl(endpoint, "/chat/completions"),
+  batches: openAiBatches("/v1/chat/completions"),
   headers: ({ api_key }) => bearer(api_key),
   options: (request) => {
     const { inference, backend } = request
@@ -78,10 +81,6 @@ export const chatApi = modelApi({
 /** OpenAI's own endpoint takes `max_completion_tokens`; others know only the older name. */
 function maxTokensField(most: number, { endpoint }: Backend): JsonObject {
   return isOpenAi(endpoint) ? { max_completion_tokens: most } : { max_tokens: most }
-}
-
-function isOpenAi(endpoint: string): boolean {
-  return URL.parse(endpoint)?.hostname === "api.openai.com"
 }
 
 function isMistral(endpoint: string): boolean {

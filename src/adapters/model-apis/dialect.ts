@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Backend, ModelRequest, ModelWatch } from "../../ports/model.ts"
 import type { BackendQuirks } from "../model-turn/backend-memory.ts"
+import type { BatchApi } from "../model-turn/batch-api.ts"
 import type { Answer, ApiTurnParts, Ask } from "../model-turn/model-api.ts"
 import type { ContractForm, FormatLevel } from "../model-turn/output-format.ts"
 import type { Folded } from "./fold-events.ts"
@@ -27,6 +28,8 @@ export interface Dialect extends Folded {
   options(request: ModelRequest): JsonObject
   /** The same for a request that offers tools. Absent: there is no difference. */
   toolOptions?(options: JsonObject, request: ModelRequest, quirks: BackendQuirks): JsonObject
+  /** How calls are made in batches. Absent: they are not. */
+  readonly batches?: BatchApi
   /** The option that bounds the output tokens. */
   maxTokens(most: number, backend: Backend): JsonObject
   /** Begins a turn: the result writes the body of each of its calls. */

@@ -1,9 +1,11 @@
+import type { BatchAnswer } from "../../ports/batch-seat.ts"
 import { nextTurn } from "../../event-loop/in-turns.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { isTooMuchJson, jsonOf } from "../../base/bounded-json.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Arrival, Egress, EgressLimits, EgressResponse } from "../../ports/egress.ts"
 import { turnForAnswer } from "../model-turn/turn-for.ts"
+
 import type { Call } from "../model-turn/model-api.ts"
 import { WithoutFields } from "../model-turn/without-fields.ts"
 import { readRest } from "../model-turn/read-rest.ts"
@@ -18,6 +20,7 @@ export interface ExchangeParts<T> {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  readonly stable_bytes?: number | null
   readonly call: Call
   /** A stream is asked for. */
   readonly stream: boolean
@@ -36,11 +39,12 @@ const bytesPerTurn = 16 * 1024
 
 /** One HTTP exchange with a backend, to the end of its answer. A streamed one is put together. Throws an `UpstreamFailure`, or what egress throws. */
 export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
-  const { dialect, egress, url, headers, body, call, stream, read } = parts
+  const { dialect, egress, url, headers, body, stable_bytes, call, stream, read } = parts
   const { unread } = dialect
   const isFiltered = unread.length > 0
   const { watch, limits, now } = call
-  call.sent?.({ url, headers, body })
+  call.sent?.({ url, headers, body, ...(typeof stable_bytes === "number" && { stable_bytes }) })
+  if (call.made !== undefined) return readMade(call.made, call, read)
   const response = await egress.request({
     url,
     method: "POST",
@@ -73,6 +77,18 @@ export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
   return read(parsed(text, type, isFiltered), retryAfterMs)
 }
 
+/** The answer of a call that was made in a batch. */
+async function readMade<T>({ status, body }: BatchAnswer, { watch }: Call, read: ExchangeParts<T>["read"]): Promise<T> {
+  if (status === null) {
+    const message = watch.redact(body)
+    throw new UpstreamFailure({ status: null, code: null, param: null, message, retryable: true, retryAfterMs: null })
+  }
+  if (status < 200 || status > 299) throw new UpstreamFailure(readUpstreamError(status, jsonOf(body), null, watch))
+  const turn = turnForAnswer(body, watch)
+  if (turn !== null) await turn
+  return read(parsed(body, "application/json", false), null)
+}
+
 /** What was not asked for as a stream is not shown as one. */
 function folded(
   pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>,
@@ -82,7 +98,7 @@ function folded(
 }
 
 async function streamed(response: EgressResponse, parts: ExchangeParts<unknown>): Promise<JsonObject> {
-  const pieces = response.body[Symbol.asyncIterator]()
+  const pieces = announced(response.body, parts.call)[Symbol.asyncIterator]()
   try {
     const whole = await folded(pieces, parts)
     void readRest(pieces, response)
@@ -90,6 +106,18 @@ async function streamed(response: EgressResponse, parts: ExchangeParts<unknown>)
   } catch (error) {
     response.discard()
     throw error
+  }
+}
+
+/** Tells of the first piece. */
+function announced(pieces: EgressResponse["body"], { watch }: Call): AsyncIterable<Uint8Array> {
+  return watch.began === undefined ? pieces : announcing(pieces, watch)
+}
+
+async function* announcing(pieces: EgressResponse["body"], watch: Call["watch"]): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    watch.began?.()
+    yield piece
   }
 }
 

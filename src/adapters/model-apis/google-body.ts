@@ -23,8 +23,6 @@ export function writeGoogle({ model, system, turns, tools }: Conversation): Json
   const [first] = contents
   if (isGemma && system !== null && first?.role === "user") first.parts.unshift({ text: `${system}\n\n` })
   return {
-    ...(system !== null && !isGemma && { systemInstruction: { parts: [{ text: system }] } }),
-    contents,
     ...(tools.length > 0 && {
       tools: [
         {
@@ -36,6 +34,8 @@ export function writeGoogle({ model, system, turns, tools }: Conversation): Json
         },
       ],
     }),
+    ...(system !== null && !isGemma && { systemInstruction: { parts: [{ text: system }] } }),
+    contents,
   }
 }
 

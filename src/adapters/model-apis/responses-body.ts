@@ -57,10 +57,11 @@ export function requestBody(parts: RequestParts): string {
   const { outside, inText } = optionTexts(parts.system === null ? parts.options : withoutSystem(parts.options))
   let input = ""
   for (const one of parts.input) input = joined(input, one)
-  let body = `{"model":${JSON.stringify(parts.model)},"input":[${input}]`
-  if (parts.system !== null) body += `,"instructions":${JSON.stringify(parts.system)}`
-  if (outside !== "") body += `,${outside}`
+  let body = `{"model":${JSON.stringify(parts.model)}`
   if (parts.tools !== null) body += `,"tools":${parts.tools}`
+  if (parts.system !== null) body += `,"instructions":${JSON.stringify(parts.system)}`
+  body += `,"input":[${input}]`
+  if (outside !== "") body += `,${outside}`
   const text = joined(parts.format === null ? "" : `"format":${parts.format}`, inText)
   if (text !== "") body += `,"text":{${text}}`
   if (parts.stream) body += ',"stream":true'

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import { bearer } from "../model-turn/request-headers.ts"
 import { wholeLadder } from "../model-turn/output-format.ts"
 import { modelApi } from "./api.ts"
+import { openAiBatches } from "./openai-batches.ts"
 import { apiUrl } from "./api-url.ts"
 import { ResponsesFold } from "./fold-responses.ts"
 import { otherApi, readResponses } from "./read-responses.ts"
@@ -17,6 +18,7 @@ export const responsesApi = modelApi({
   strict_tools: true,
   unread: [],
   url: (endpoint) => apiUrl(endpoint, "/responses"),
+  batches: openAiBatches("/v1/responses"),
   headers: ({ api_key }) => bearer(api_key),
   options: ({ inference }) => wireOptions(inference),
   /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */

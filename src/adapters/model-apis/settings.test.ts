@@ -7,6 +7,7 @@ import { ignoredByOpenAiChat, modelApis } from "../../check/provider-kinds.ts"
 import { inferenceKeys } from "../../syntax/property-table.ts"
 import { modelApi } from "../../cli/compose/model-apis.ts"
 import type { ModelRequest } from "../../ports/model.ts"
+import { SentBeginnings } from "../model-turn/sent-beginnings.ts"
 import { BackendMemory } from "../model-turn/backend-memory.ts"
 
 const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
@@ -53,7 +54,7 @@ async function optionsOf(name: ApiName, endpoint: string, inference: Inference):
     progress: null,
     deltas: false,
   }
-  return api.begin({ request, quirks, egress, endpoint }).options(false)
+  return api.begin({ request, beginnings: new SentBeginnings(clock), quirks, egress, endpoint }).options(false)
 }
 
 test("each API gets the settings under its own names", async () => {

@@ -23,13 +23,13 @@ export type IdRules = (endpoint: string) => Pick<ConversationOptions, "takesId" 
 export function bodyWriter(
   api: ApiName,
   idRules: IdRules,
-  write: (conversation: Conversation, ask: Ask) => JsonObject,
+  write: (conversation: Conversation, ask: Ask, parts: ApiTurnParts) => JsonObject,
 ): Dialect["writer"] {
   return (parts) => {
     const { path } = parts.request
     return (ask, reasoning) => {
       try {
-        return JSON.stringify(write(talkOf(api, idRules, parts, ask, reasoning), ask))
+        return JSON.stringify(write(talkOf(api, idRules, parts, ask, reasoning), ask, parts))
       } catch (error) {
         if (!(error instanceof UnsentFile)) throw error
         throw failure("evaluation_error", path, error.message)

@@ -27,6 +27,8 @@ export interface BackendQuirks {
   noToolStrict: boolean
   /** Reasons without showing it: only encrypted reasoning can be sent back. */
   hidesReasoning: boolean
+  /** An output was of the right type in the format that it was asked for. */
+  honoursFormat: boolean
   /** Refused to take its own reasoning back. */
   noReasoningBack: boolean
 }
@@ -86,6 +88,7 @@ function blank(endpoint: string, model: string, key: string): BackendQuirks {
     noStream: false,
     noToolStrict: false,
     hidesReasoning: false,
+    honoursFormat: false,
     noReasoningBack: false,
   }
 }

@@ -1,3 +1,4 @@
+import type { BatchedCall } from "../../ports/batch-seat.ts"
 import { apiRequests } from "../../check/provider-kinds.ts"
 import { defaultRetries } from "../../plan/inference-defaults.ts"
 import { isoTime } from "../../base/iso-time.ts"
@@ -14,6 +15,8 @@ import type {
 } from "../../log/events.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
+
+import { batchPrice } from "../../plan/price-of-model.ts"
 import type { ModelRequest, ModelWatch, PacedCall } from "../../ports/model.ts"
 import type { TurnProgress } from "../../log/turn-progress.ts"
 import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
@@ -99,7 +102,7 @@ export class RetriedCalls {
       const { built } = call
       let failed: UpstreamFailure | EgressFailure
       try {
-        const answer = await this.#paced(call, most, build)
+        const answer = await this.#made(call, most, build)
         this.#retries = 0
         return answer
       } catch (error) {
@@ -145,6 +148,28 @@ export class RetriedCalls {
     return wireError(kind, [first ?? issues[0], ...others])
   }
 
+  /** Makes the call in a batch, where the step has a place in one and the batch takes it. */
+  async #made(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
+    const { watch, request } = this.#parts
+    const { batch } = watch
+    if (batch === undefined) return this.#paced(draft, most, build)
+    const made = await batch.call({
+      attempt: this.#attempt + 1,
+      input: () => draft.built.estimate(),
+      output: request.inference.max_tokens ?? defaultOutput,
+      body: (bound) => (bound === null || bound === most ? draft : build(bound)).built.body(),
+    })
+    if (made === null) return batch.directly(() => this.#paced(draft, most, build))
+    try {
+      const answer = await this.#once(draft, null, made)
+      made.settle(answer.usage, true)
+      return answer
+    } catch (error) {
+      made.settle(error instanceof UpstreamFailure ? error.usage : null, watch.signal.aborted)
+      throw error
+    }
+  }
+
   /** Makes the call when it is its turn, as rates and pauses of the backend have it. */
   async #paced(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
     const { watch, request } = this.#parts
@@ -178,11 +203,12 @@ export class RetriedCalls {
     build: BuildCall,
     paced: PacedCall | null,
   ): Promise<Answer> {
-    const { turn, name, price, inference } = this.#parts.request
+    const { turn, name, model, price, inference } = this.#parts.request
     const reservation = await reserve({
       turn,
       attempt: this.#attempt + 1,
       model: name,
+      id: model,
       price,
       input_tokens: draft.built.estimate(),
       max_tokens: inference.max_tokens ?? null,
@@ -199,11 +225,12 @@ export class RetriedCalls {
     }
   }
 
-  async #once({ built, format }: NamedCall, paced: PacedCall | null): Promise<Answer> {
+  async #once({ built, format }: NamedCall, paced: PacedCall | null, made?: BatchedCall): Promise<Answer> {
     const { request, watch, limits, clock } = this.#parts
     const attempt = ++this.#attempt
     this.#url = built.url
-    const started_at = isoTime(watch.now())
+    const started_at = isoTime(made?.submitted_at ?? watch.now())
+    const price = made === undefined || request.price === null ? request.price : batchPrice(request.price)
     const started = clock.monotonic()
     const { step } = request
     const call_id = step === undefined ? undefined : `${step}.${request.turn}.${attempt}`
@@ -213,12 +240,13 @@ export class RetriedCalls {
         turn: request.turn,
         attempt,
         started_at,
-        duration_ms: Math.round(clock.monotonic() - started),
+        duration_ms: made === undefined ? Math.round(clock.monotonic() - started) : watch.now() - made.submitted_at,
         model: request.name,
         id: request.model,
         provider: request.provider,
         ...ownPrice(request),
-        ...(usage === null ? {} : { usage: pricedUsage(usage, request.price) }),
+        ...(usage === null ? {} : { usage: pricedUsage(usage, price) }),
+        ...(made !== undefined && { batch: made.batch }),
         ...(held === null ? {} : { format: held }),
         ...(held === null && watch.signal.aborted ? { cut_off: true } : {}),
       }
@@ -234,6 +262,7 @@ export class RetriedCalls {
         watch,
         now: () => clock.now(),
         ...noted,
+        ...(made !== undefined && { made: made.answer }),
         ...(paced !== null && { exhausted: (ms) => paced.holdBack(ms) }),
       })
       record(answer.usage, format)

@@ -1,11 +1,15 @@
+import type { BatchAnswer } from "../../ports/batch-seat.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../../log/messages.ts"
-import type { ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type { Backend, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { TokenUsage } from "../../log/events.ts"
+import type { BatchApi } from "./batch-api.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
+import type { SentBeginnings } from "./sent-beginnings.ts"
 import type { ContractForm, SchemaFormatLevel, FormatLevel } from "./output-format.ts"
 import type { Sent } from "./refused-field.ts"
 
@@ -16,6 +20,10 @@ export interface ModelApi {
   readonly name: ApiName
   /** For an address that has nothing of this API: which kind of provider it may be of. */
   readonly otherKind: string
+  /** Absent where calls are not made in batches. */
+  readonly batches?: BatchApi
+  /** How the key is sent, and what else the API wants in its headers. */
+  headers(backend: Backend): Record<string, string>
   /** Throws a `RunFailure` when the request cannot be made. */
   begin(parts: ApiTurnParts): ApiTurn
 }
@@ -23,6 +31,7 @@ export interface ModelApi {
 export interface ApiTurnParts {
   readonly request: ModelRequest
   readonly quirks: BackendQuirks
+  readonly beginnings: SentBeginnings
   readonly egress: Egress
   /** The base address; never `demo`. */
   readonly endpoint: string
@@ -78,6 +87,8 @@ export interface Call {
   readonly sent?: (request: SentRequest) => void
   /** Called where the backend says that nothing is left of its rate, and when there is again, in milliseconds. */
   readonly exhausted?: (ms: number) => void
+  /** Answers in place of the backend: the call was made in a batch. */
+  readonly made?: BatchAnswer
 }
 
 /** A whole answer of a backend, secrets already replaced. */

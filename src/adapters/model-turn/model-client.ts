@@ -2,10 +2,13 @@ import { apiRequests, type ApiName } from "../../check/provider-kinds.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
+import type { BatchTarget, ModelBatches } from "../../ports/model-batches.ts"
 import type { ModelClient, ModelRequest } from "../../ports/model.ts"
 import { failure, RunFailure } from "../../ports/run-failure.ts"
 import { BackendMemory } from "./backend-memory.ts"
+import { BatchVendor, submission, type BatchApi } from "./batch-api.ts"
 import type { ModelApi } from "./model-api.ts"
+import { SentBeginnings } from "./sent-beginnings.ts"
 import type { Target } from "./turn.ts"
 import { Turn } from "./turn.ts"
 import { modelAnswerBytes, modelCallMs, modelFirstByteMs, modelSilenceMs } from "../../base/limits.ts"
@@ -30,13 +33,17 @@ const defaultLimits: EgressLimits = {
   max_bytes: modelAnswerBytes,
 }
 
-/** Models behind any of the APIs. */
-export function createModelClient(options: ModelClientOptions): ModelClient {
+/** Models behind any of the APIs, and their batches. */
+export function createModelClient(options: ModelClientOptions): ModelClient & { readonly batches: ModelBatches } {
   const memory = new BackendMemory(options.clock)
+  const beginnings = new SentBeginnings(options.clock)
   const { demo, clock, random } = options
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf({ backend, path, run_id }: ModelRequest, api: ModelApi): Target {
+  function targetOf(
+    { backend, path, run_id }: Pick<ModelRequest, "backend" | "path" | "run_id">,
+    api: ModelApi,
+  ): Target {
     if (backend.endpoint !== "demo") {
       const egress = options.traced?.(options.egress, run_id) ?? options.egress
       return { api, egress, endpoint: backend.endpoint, demo: false }
@@ -50,7 +57,45 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     }
   }
 
+  function batchesAt({ backend, run_id, signal, gate }: BatchTarget): readonly [BatchApi, BatchVendor] {
+    const api = options.api(backend.api)
+    const { egress, endpoint } = targetOf({ backend, run_id, path: "" }, api)
+    if (api.batches === undefined) throw failure("provider_error", "", `There are no batches for ${api.name}`)
+    const headers = { ...api.headers(backend), ...backend.headers }
+    return [api.batches, new BatchVendor(egress, endpoint, headers, signal, gate)]
+  }
+
+  const batches: ModelBatches = {
+    knowsFormat: (caller, { api, endpoint }, model) => memory.of(caller, api, endpoint, model).honoursFormat,
+    submit(target, id, calls) {
+      const [api, vendor] = batchesAt(target)
+      return submission(() => api.submit(vendor, id, calls), target.signal)
+    },
+    async find(target, id, calls, since) {
+      const [api, vendor] = batchesAt(target)
+      return api.find(vendor, id, calls, since)
+    },
+    async look(target, provider_id) {
+      const [api, vendor] = batchesAt(target)
+      return api.look(vendor, provider_id)
+    },
+    async results(target, provider_id, look, take) {
+      const [api, vendor] = batchesAt(target)
+      return api.results(vendor, provider_id, look, take)
+    },
+    async cancel(target, provider_id) {
+      const [api, vendor] = batchesAt(target)
+      return api.cancel(vendor, provider_id)
+    },
+    async remove(target, provider_id, look) {
+      const [api, vendor] = batchesAt(target)
+      // What stays expires by itself.
+      await api.remove(vendor, provider_id, look).catch(() => undefined)
+    },
+  }
+
   return {
+    batches,
     turn(request, watch) {
       try {
         const { backend } = request
@@ -58,7 +103,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
         const arrival = watch.arrivals?.open(watch.signal)
         const own = arrival === undefined ? watch : { ...watch, arrival }
-        return new Turn({ request, watch: own, target, quirks, limits, clock, random }).run()
+        return new Turn({ request, watch: own, target, quirks, beginnings, limits, clock, random }).run()
       } catch (error) {
         if (error instanceof RunFailure) return Promise.reject(error)
         throw error

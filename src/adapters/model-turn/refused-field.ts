@@ -51,6 +51,14 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
     "thinking_level",
   ],
   "output_config.effort": ["output_config.effort", "effort"],
+  // It stands inside of what is marked: `messages.0.content.1.cache_control: …`.
+  cache_control: ["cache_control", ".cache_control"],
+  "cache_control.ttl": [
+    "cache_control.ttl",
+    "cache_control.ephemeral.ttl",
+    ".cache_control.ephemeral.ttl",
+    ".cache_control.ttl",
+  ],
 }
 
 const formatNames = [
@@ -183,5 +191,6 @@ function isInWords(name: string, message: string): boolean {
     const beside = `\\b${word}s?:?\\s+${literal}\\b|\\b${literal}\\s+${word}\\b|^${literal}\\s*(?::|is\\b|not\\b)`
     return new RegExp(beside, "i").test(message)
   }
-  return new RegExp(`(?<![\\w.])${literal}(?!\\w)`, "i").test(message)
+  const before = name.startsWith(".") ? "" : "(?<![\\w.])"
+  return new RegExp(`${before}${literal}(?!\\w)`, "i").test(message)
 }

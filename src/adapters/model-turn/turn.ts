@@ -25,6 +25,7 @@ import {
   schemaInstruction,
   schemaInstructionWithTools,
 } from "./output-format.ts"
+import type { SentBeginnings } from "./sent-beginnings.ts"
 import type { Refusal } from "./refused-field.ts"
 import { AnswerRepairs, misfit, redactJson } from "./repair-answer.ts"
 import {
@@ -49,6 +50,7 @@ export interface TurnParts {
   readonly watch: ModelWatch
   readonly target: Target
   readonly quirks: BackendQuirks
+  readonly beginnings: SentBeginnings
   readonly limits: EgressLimits
   readonly clock: Clock
   readonly random: RandomSource
@@ -84,12 +86,13 @@ export class Turn {
   readonly #repairs: AnswerRepairs
 
   constructor(parts: TurnParts) {
-    const { request, watch, target, quirks, clock, random } = parts
+    const { request, watch, target, quirks, beginnings, clock, random } = parts
     this.#request = request
     this.#watch = watch
     this.#knownQuirks = quirks
     this.#quirks = { ...quirks, dropped: new Set(quirks.dropped), refused: new Set(quirks.refused) }
-    this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
+    const { egress, endpoint } = target
+    this.#calls = target.api.begin({ request, quirks: this.#quirks, beginnings, egress, endpoint })
     this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
     this.#pending = request.contract === null ? null : this.#pendingContract(request.contract)
@@ -195,6 +198,7 @@ export class Turn {
 
   #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
     for (const formatLevel of pending.refused) this.#knownQuirks.refused.add(formatLevel)
+    this.#knownQuirks.honoursFormat = true
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
@@ -270,7 +274,7 @@ export class Turn {
   }
 
   #streams(): boolean {
-    if (!this.#request.deltas || this.#quirks.noStream) return false
+    if (!(this.#request.deltas || this.#request.isAhead === true) || this.#quirks.noStream) return false
     return !(this.#offersTools() && this.#quirks.noStreamWithTools)
   }
 

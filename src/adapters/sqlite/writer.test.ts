@@ -33,13 +33,14 @@ function create(run_id: string): CreateOperation {
     workflow: null,
     version: null,
     started_by: null,
+    keeper: null,
     key_until: null,
     owner: "o",
     lease_until: 10,
     notify_events: null,
     notify_receiver: null,
     last: 0,
-    blobs: [null, null, blob(60), blob(100), null, null, null, null, null],
+    blobs: [null, null, blob(60), blob(100), null, null, null, null, null, blob(9)],
   }
 }
 
@@ -55,7 +56,8 @@ function append(run: number, first: number, last: number, size = 100): AppendOpe
     outcome: null,
     error_kind: null,
     usage: null,
-    blobs: [blob(size), null],
+    keeper: null,
+    blobs: [blob(size), null, null, null],
   }
 }
 
@@ -137,7 +139,7 @@ describe("writer", () => {
     const { database, writer } = newWriter()
     writer.commit([create("a")])
     writer.commit([append(1, 1, 5)])
-    const bad = { ...append(1, 6, 6), blobs: [undefined, null] } as unknown as Operation
+    const bad = { ...append(1, 6, 6), blobs: [undefined, null, null] } as unknown as Operation
     assert.ok("failure" in (writer.commit([append(1, 6, 7), bad])[0] ?? {}))
     assert.deepEqual(values(writer.commit([append(1, 6, 8)])), ["stored"])
     assert.deepEqual(lasts(database), [5, 8])
@@ -146,7 +148,9 @@ describe("writer", () => {
 
   test("the log file is emptied of what was deleted", () => {
     const { database, writer } = newWriter()
-    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null, null, null, blob(79)] }])
+    writer.commit([
+      { ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null, null, null, blob(79), null] },
+    ])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
     writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])
@@ -162,9 +166,9 @@ describe("a batch in one piece", () => {
     const operations: Operation[] = [
       append(1, 1, 3, 5),
       create("a"),
-      { ...append(2, 7, 7), blobs: [blob(0), blob(3)], finished_at: 1_700_000_000_000 },
+      { ...append(2, 7, 7), blobs: [blob(0), blob(3), blob(5), blob(2)], finished_at: 1_700_000_000_000 },
       { kind: "cancel", run_id: "b\u0000\ud800", now: 0, blobs: [] },
-      { ...append(3, 1, 2), blobs: [blob(9), blob(0)] },
+      { ...append(3, 1, 2), blobs: [blob(9), blob(0), null, null] },
     ]
     assert.deepEqual(unpackBatch(packBatch(operations)), operations)
     assert.deepEqual(unpackBatch(packBatch([])), [])

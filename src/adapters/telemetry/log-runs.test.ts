@@ -22,8 +22,8 @@ test("a run that waits and continues: a line each, and it was not resumed; never
     reasoning_tokens: 0,
     cost: null,
   }
-  const waiting: LogEvent = { id: 3, type: "run_waiting", at, data: { questions, at } }
-  const continued: LogEvent = { id: 4, type: "run_continued", at, data: { questions, at } }
+  const waiting: LogEvent = { id: 3, type: "run_waiting", at, data: { questions, batches: [], waits: [], at } }
+  const continued: LogEvent = { id: 4, type: "run_continued", at, data: { questions, batches: [], waits: [], at } }
   const output = { result: { text: "PAYLOAD" } }
   const completed: LogEvent = { id: 5, type: "workflow_completed", at, data: { output, usage, duration_ms: 7, at } }
   observer.taken?.({ ...run, resumed: false })
@@ -34,7 +34,7 @@ test("a run that waits and continues: a line each, and it was not resumed; never
 
   const about = { run_id: "r1", workflow: "publish", version: "0123456789ab", caller: "ann" }
   assert.deepEqual(lines, [
-    ["info", { ...about, questions: 2 }, "run waits for people"],
+    ["info", { ...about, questions: 2 }, "run waits"],
     ["info", { ...about, questions: 2 }, "run continues"],
     ["info", { ...about, status: "completed", duration_ms: 7, usage, resumed: false }, "run ended"],
   ])

@@ -1,4 +1,4 @@
-import type { LogEvent, Usage, WireError } from "../../log/events.ts"
+import type { EventData, LogEvent, Usage, WireError } from "../../log/events.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 
@@ -51,11 +51,11 @@ export function logRuns(log: RunsLog): RunObserver {
         log.info({ ...about(run_id), reason: event.data.reason }, "run resumed")
         break
       case "run_waiting":
-        log.info({ ...about(run_id), questions: event.data.questions.length }, "run waits for people")
+        log.info({ ...about(run_id), ...countsOf(event.data) }, "run waits")
         forget(run_id)
         break
       case "run_continued":
-        log.info({ ...about(run_id), questions: event.data.questions.length }, "run continues")
+        log.info({ ...about(run_id), ...countsOf(event.data) }, "run continues")
         break
       case "agent_fallback": {
         const { agent, iteration, from, to, error } = event.data
@@ -93,6 +93,19 @@ export function logRuns(log: RunsLog): RunObserver {
     left: forget,
   }
 }
+
+/** How many of what a run waits for, or was woken by. */
+function countsOf({ questions, batches, waits, budget }: Parked): Readonly<Record<string, number | string>> {
+  const path = typeof budget === "string" ? budget : budget?.path
+  return {
+    questions: questions.length,
+    ...(batches.length > 0 && { batches: batches.length }),
+    ...(waits.length > 0 && { waits: waits.length }),
+    ...(path !== undefined && { budget: path }),
+  }
+}
+
+type Parked = EventData["run_waiting" | "run_continued"]
 
 /** Only the declaration (`agent.review`): the rest of the path may contain keys of a user's data. */
 function errorFacts({ kind, issues }: WireError): { kind: string; path: string; upstream_status?: number } {

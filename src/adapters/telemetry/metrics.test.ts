@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { noneOpen } from "../../ports/waits.ts"
 import { createMetrics } from "./metrics.ts"
 
 const at = "2026-11-15T19:00:00.000Z"
@@ -7,8 +8,9 @@ const counts = {
   active: () => 0,
   queued: () => 0,
   streams: () => 0,
-  waiting: async () => ({ runs: 0, open: { question: { count: 0, oldest_at: null } } }),
+  waiting: async () => ({ runs: 0, open: noneOpen() }),
   paced: () => [],
+  budgets: async () => [],
   isAlone: true,
   clock: { now: () => Date.now(), aheadMs: 0 },
 }

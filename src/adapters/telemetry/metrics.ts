@@ -17,6 +17,8 @@ export interface LiveCounts {
   readonly waiting: () => Promise<WaitCounts>
   /** Model calls that wait for their turn, by kind of provider and host. */
   readonly paced: () => readonly { readonly kind: string; readonly host: string; readonly count: number }[]
+  /** Budgets by their paths, and the part of each that is used. Rejects while the store fails. */
+  readonly budgets: () => Promise<readonly { readonly path: string; readonly ratio: number }[]>
   /** The store's time, and how far the clock of this process is ahead of it. */
   readonly clock: { now(): number; readonly aheadMs: number }
   /** No other process serves with this one behind its port. */
@@ -65,9 +67,11 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   const refreshWaiting = waitingGauges(make, counts)
   processGauges(make, counts)
   const refreshPaced = pacedGauge(make, counts)
+  const refreshBudgets = budgetGauge(make, counts)
   const text = async (): Promise<MetricsText> => {
     refreshPaced()
     await refreshWaiting()
+    await refreshBudgets()
     return { type: registry.contentType, text: await registry.metrics() }
   }
   /** Readers that ask at the same time share one text, which takes milliseconds to write. */
@@ -137,20 +141,43 @@ function pacedGauge(make: Instruments, { paced }: LiveCounts): () => void {
   }
 }
 
+/** Where a budget holds for several callers, the one that has used the most counts. */
+function budgetGauge(make: Instruments, { budgets }: LiveCounts): () => Promise<void> {
+  const used = make.gauge(
+    "wire_budget_used_ratio",
+    "The part of a budget that is used, from 0; of those of `*` that of the caller who has used the most",
+    ["budget"],
+  )
+  return async () => {
+    try {
+      const found = await budgets()
+      used.reset()
+      const most = new Map<string, number>()
+      for (const { path, ratio } of found) most.set(path, Math.max(ratio, most.get(path) ?? 0))
+      for (const [budget, ratio] of most) used.set({ budget }, ratio)
+    } catch {
+      used.reset()
+    }
+  }
+}
+
 /** Read together by the function that this returns; without values while the store fails. */
 function waitingGauges(make: Instruments, { waiting, clock }: LiveCounts): () => Promise<void> {
   const runs = make.gauge("wire_runs_waiting", "Runs in the store that wait for people, of all replicas")
   const questions = make.gauge("wire_questions_open", "Open questions in the store, of all replicas")
   const oldest = make.gauge("wire_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
+  const waits = make.gauge("wire_waits_open", "Open waits for times and events in the store, of all replicas", ["kind"])
   return async () => {
     try {
       const { runs: parked, open } = await waiting()
       const { count, oldest_at } = open.question
       runs.set(parked)
       questions.set(count)
+      for (const kind of ["time", "event"] as const) waits.set({ kind }, open[kind].count)
       oldest.set(oldest_at === null ? 0 : Math.max(0, (clock.now() - oldest_at) / 1000))
     } catch {
       for (const gauge of [runs, questions, oldest]) gauge.remove()
+      waits.reset()
     }
   }
 }

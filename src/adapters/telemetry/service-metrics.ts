@@ -13,8 +13,12 @@ export interface ServiceMetrics {
   firstToken(api: string, duration_ms: number): void
   /** A model call has waited for a rate, or for a pause of its backend. */
   paced(kind: string, host: string, duration_ms: number): void
+  /** What became of an event that somebody sent. */
+  eventSent(outcome: (typeof eventOutcomes)[number]): void
   readonly store: StoreTimer
 }
+
+const eventOutcomes = ["delivered", "kept", "unmatched", "refused"] as const
 
 const requestSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 const storeSeconds = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
@@ -27,6 +31,10 @@ export function serviceMetrics(
   reasons: readonly string[],
   labelOf: (workflow: string | null) => string,
 ): ServiceMetrics {
+  const events = make.counter("wire_events_total", "What became of the events that callers and webhooks sent", [
+    "outcome",
+  ])
+  for (const outcome of eventOutcomes) events.of(outcome)
   const requests = make.counter("wire_http_requests_total", "Answered HTTP requests", [
     "method",
     "route",
@@ -75,6 +83,7 @@ export function serviceMetrics(
       const labels = hosts.of({ provider: kind, host })
       paced.of(labels.provider, labels.host).observe(duration_ms / 1000)
     },
+    eventSent: (outcome) => events.of(outcome).add(),
     store: {
       known(operation) {
         store.of(operation)

@@ -3,6 +3,7 @@ import { propertyOf } from "../../syntax/property-of.ts"
 import { apiOf } from "../api-of.ts"
 import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
+import { checkReservedSettings } from "./reserved-setting.ts"
 import { documentOptions, ignoredByOpenAiChat, modelApis, providerKinds } from "../provider-kinds.ts"
 
 /** A model as it is called: the API is the model's own or its provider's. */
@@ -19,6 +20,8 @@ export function checkIgnoredSettings(
   called: readonly CalledModel[],
 ): void {
   if (property?.value.kind !== "properties") return
+  const apis = called.flatMap(({ provider, model }) => apiOf(provider, model) ?? [])
+  checkReservedSettings(checking, property.value.block, path, apis)
   const ignored = new Map(called.map(ignoredBy))
   for (const { name } of property.value.block.items) {
     const without = [...ignored].find(([, settings]) => settings.includes(name.text))

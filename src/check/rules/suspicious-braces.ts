@@ -6,7 +6,7 @@ import type { Scope } from "../scope.ts"
 /** A path in single braces, as templates of other languages have it. */
 const braced = /(?<!\{)\$?\{\s*([A-Za-z_]\w*)((?:\.\w+)+)?\s*\}(?!\})/g
 
-const roots = new Set(["input", "agent", "ask", "dynamic", "secrets"])
+const roots = new Set(["input", "agent", "ask", "wait", "dynamic", "secrets"])
 
 /** Tags of Jinja and ERB. */
 const tag = /\{%[^%]{0,100}%\}|<%=?([^%]{0,100})%>/

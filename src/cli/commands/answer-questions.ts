@@ -108,6 +108,24 @@ export class Answering {
     }
   }
 
+  /** Another prompt, which has the terminal when it is its turn. */
+  inTurn(ask: (lines: TerminalLines) => Promise<void>): Promise<void> {
+    const { lines: open, pause, goOn } = this.#ports
+    if (open === null) return Promise.resolve()
+    const turn = this.#queue.then(async () => {
+      pause()
+      const lines = open()
+      try {
+        await ask(lines)
+      } finally {
+        lines.close()
+        goOn()
+      }
+    })
+    this.#queue = turn.catch(this.#ports.bug)
+    return turn
+  }
+
   #settled(id: string): void {
     this.#open.get(id)?.abort(new Error("The question is closed"))
     this.#open.delete(id)

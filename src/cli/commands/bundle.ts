@@ -1,6 +1,6 @@
 import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
-import { compileWorkflow } from "./compile-workflow.ts"
+import { compileToRun } from "./compile-workflow.ts"
 
 export function bundleCommand(command: Command): void {
   command
@@ -18,8 +18,8 @@ Exit code: 0, 1 when the workflow has errors, 2 for a wrong command line.`,
     .action(printBundle)
 }
 
-function printBundle(file: string): void {
-  const { text } = compileWorkflow(file, "Not bundled")
+async function printBundle(file: string): Promise<void> {
+  const { text } = await compileToRun(file, "Not bundled")
   const { source: main, ...files } = text
   const body = { workflow_source_base64: Buffer.from(main).toString("base64"), ...files }
   standardOutput.document(`${JSON.stringify(body, null, 2)}\n`)

@@ -2,7 +2,7 @@ import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import type { Issue } from "../../source/diagnostic.ts"
 import { count } from "../terminal/count.ts"
-import { diagnose } from "./diagnose.ts"
+import { diagnoseLoaded } from "./diagnose.ts"
 import { eachSource, type SourceVisitor } from "./each-source.ts"
 import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import { Output, paletteFor } from "../terminal/terminal.ts"
@@ -45,8 +45,8 @@ async function checkForPeople(sources: Sources, output: Output): Promise<number>
 
   await sources({
     done: "Checked",
-    source({ file, root, text }) {
-      const { lines, issues, errors, warnings } = diagnose(file, text, root)
+    async source({ file, root, text }) {
+      const { lines, issues, errors, warnings } = await diagnoseLoaded(file, text, root)
       total.files++
       total.errors += errors
       total.warnings += warnings
@@ -90,8 +90,8 @@ async function checkForMachines(sources: Sources, output: Output): Promise<numbe
   const total = { errors: 0, warnings: 0 }
   await sources({
     done: "Checked",
-    source({ file, root, text }) {
-      const { issues, errors, warnings } = diagnose(file, text, root)
+    async source({ file, root, text }) {
+      const { issues, errors, warnings } = await diagnoseLoaded(file, text, root)
       total.errors += errors
       total.warnings += warnings
       files.push({ file, valid: errors === 0, issues })

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path"
 import type { Program } from "../../check/program.ts"
 import { compileFile, FolderTexts, pathFrom, rootFor } from "../../compiler/folder-texts.ts"
+import { compileLoaded } from "./compile-loaded.ts"
 import { compileTests, isTestFile, type CompiledTests } from "../../compile-tests.ts"
 import { isError, toIssue, type Diagnostic, type Issue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
@@ -14,9 +15,16 @@ export interface Diagnosis {
   readonly warnings: number
 }
 
-/** A test file is also checked against the workflow that it tests. */
+/** A test file is also checked against the workflow that it tests. Code is not loaded. */
 export function diagnose(file: string, text: string, root?: string): Diagnosis {
   const compiled = isTestFile(file) ? compileTestFile(file, text, root) : compileFile(file, text, root)
+  return diagnosisOf(text, compiled.diagnostics)
+}
+
+/** The same, with the code of a workflow loaded. */
+export async function diagnoseLoaded(file: string, text: string, root?: string): Promise<Diagnosis> {
+  if (isTestFile(file)) return diagnose(file, text, root)
+  const compiled = await compileLoaded(file, text, root)
   return diagnosisOf(text, compiled.diagnostics)
 }
 

@@ -17,7 +17,7 @@ export interface SourceFile {
 export interface SourceVisitor {
   /** For the progress line: "Checked". */
   readonly done: string
-  source(source: SourceFile): void
+  source(source: SourceFile): void | Promise<void>
   /** A file or folder that could not be read: which, and why as a clause. */
   unreadable(file: string, problem: string): void
   /** An argument that led to nothing: a sentence. */
@@ -37,18 +37,18 @@ export async function eachSource(
   if (!stdin) return eachFile(paths, output, visitor)
   const read = await readStdin()
   if (read.text === null) visitor.unreadable(stdinName, read.problem)
-  else visitor.source({ file: stdinName, text: read.text })
+  else await visitor.source({ file: stdinName, text: read.text })
 }
 
 /** One after the other. What cannot be read is reported, and the rest goes on. */
-function eachFile(paths: readonly string[], output: Output, visitor: SourceVisitor): void {
+async function eachFile(paths: readonly string[], output: Output, visitor: SourceVisitor): Promise<void> {
   const { files, misses, unreadable } = findSources(paths)
   for (const sentence of misses) visitor.miss(sentence)
   for (const { folder, problem } of unreadable) visitor.unreadable(folder, problem)
   for (const [index, { file, root }] of files.entries()) {
     const read = readSource(file)
     if (read.text === null) visitor.unreadable(file, read.problem)
-    else visitor.source({ file, root, text: read.text, version: read.version })
+    else await visitor.source({ file, root, text: read.text, version: read.version })
     output.progress(visitor.done, index + 1, files.length)
   }
   output.clearProgress()

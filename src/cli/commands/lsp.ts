@@ -1,5 +1,6 @@
 import type { Command } from "commander"
 import about from "../../../package.json" with { type: "json" }
+import { loadCode } from "./compile-loaded.ts"
 import { serveStdio } from "../../lsp/serve-stdio.ts"
 
 export function lspCommand(command: Command): void {
@@ -11,6 +12,6 @@ export function lspCommand(command: Command): void {
     .option("--stdio", "the default; accepted because some editors pass it")
     .addHelpText("after", "\nExit code: 0 after `shutdown` and `exit`, 1 when the editor goes without them.")
     .action(async () => {
-      process.exitCode = await serveStdio(about.version)
+      process.exitCode = await serveStdio(about.version, loadCode)
     })
 }

@@ -24,7 +24,7 @@ import type { Settings } from "../compose/settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { visibleText } from "../../base/visible-text.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
-import { compileWorkflow } from "./compile-workflow.ts"
+import { compileToRun } from "./compile-workflow.ts"
 import { usableSettings } from "./usable-settings.ts"
 
 interface ServeFlags {
@@ -89,7 +89,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
   }
   const own = { port: flags.port ?? defaultPort, ...(flags.host === undefined ? {} : { host: flags.host }) }
   const settings = usableSettings(own)
-  const compiled = compileAll(files)
+  const compiled = await compileAll(files)
   if (compiled === null) return 1
   const tools = await withSecrets(compiled, flags)
   const unsafe = [...tools.flatMap(whereInputSays), ...(flags.http === true ? openToStrangers(tools, settings) : [])]
@@ -117,14 +117,14 @@ interface Compiled {
 }
 
 /** Null when something is wrong and has been reported. */
-function compileAll(files: readonly string[]): Compiled[] | null {
+async function compileAll(files: readonly string[]): Promise<Compiled[] | null> {
   const compiled: Compiled[] = []
   let fine = true
   for (const file of files) {
     try {
-      const { plan, text } = compileWorkflow(file)
+      const { plan, text } = await compileToRun(file)
       if (mayWait(plan)) {
-        const why = "may wait for people (`ask`, `approval`), and nobody could answer here"
+        const why = "may wait for people or events (`ask`, `approval`, `wait`), and nobody could answer here"
         throw new CommandFailure(visibleText(`${file} ${why}. Run it with wire run, or serve it with wire serve.`))
       }
       const name = toolName(file)

@@ -1,3 +1,4 @@
+import { sha256 } from "../../compiler/source-jobs.ts"
 import { standardOutput } from "../terminal/screen.ts"
 import type { Command } from "commander"
 import type { Reach } from "../../trust/reach-shape.ts"
@@ -7,7 +8,7 @@ import { reachAsMarkdown, showReach } from "../../trust/show-reach.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { readNamedFile } from "./read-file.ts"
 import { CommandFailure } from "../terminal/command-failure.ts"
-import { compileWorkflow } from "./compile-workflow.ts"
+import { compileToRun } from "./compile-workflow.ts"
 
 interface ReachFlags {
   readonly json?: true
@@ -39,8 +40,8 @@ Exit code: 0 when all is well, 1 when the workflow is wrong or its reach grew, 2
     .action(printReach)
 }
 
-function printReach(file: string, { json, markdown, check }: ReachFlags): void {
-  const reach = reachOf(compileWorkflow(file).program)
+async function printReach(file: string, { json, markdown, check }: ReachFlags): Promise<void> {
+  const reach = reachOf((await compileToRun(file)).program, sha256)
   if (check !== undefined) return checkReach(file, reach, check)
   if (json === true) standardOutput.print(visibleJson(reach, 2))
   else standardOutput.print((markdown === true ? reachAsMarkdown(file, reach) : showReach(reach)).replace(/\n$/, ""))

@@ -2,10 +2,11 @@ import { onOutputError, standardError, standardOutput, typedAt } from "../termin
 import { existsSync } from "node:fs"
 import type { Command } from "commander"
 import { parseDuration } from "../../base/parse-duration.ts"
+import type { JsonValue } from "../../base/json-value.ts"
 import type { SourceText } from "../../source/source-files.ts"
 import { placeholderSecrets } from "../../testing/placeholder-secrets.ts"
 import { remedies, showMiss } from "../../testing/show-miss.ts"
-import { mayWait } from "../../plan/may-wait.ts"
+import { hasBatches, mayWait } from "../../plan/may-wait.ts"
 import { limitKeys } from "../../syntax/property-table.ts"
 import type { Limits, Plan } from "../../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../../log/events.ts"
@@ -14,6 +15,7 @@ import type { RunOptions } from "../../ports/store.ts"
 import { initialState, type RunState } from "../../log/run-state.ts"
 import { reduce } from "../../log/reduce.ts"
 import { Answering } from "./answer-questions.ts"
+import { GivenEvents, type EventFlags, type EventPorts } from "./give-events.ts"
 import { GivenAnswers, type AnswerFlags } from "./given-answers.ts"
 import { TerminalLines } from "../terminal/terminal-lines.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
@@ -27,9 +29,9 @@ import { visibleJson, visibleText } from "../../base/visible-text.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
 import type { Settings } from "../compose/settings.ts"
 import { usableSettings } from "./usable-settings.ts"
-import { compileWorkflow } from "./compile-workflow.ts"
+import { compileToRun } from "./compile-workflow.ts"
 
-interface RunFlags extends ValueFlags, AnswerFlags {
+interface RunFlags extends ValueFlags, AnswerFlags, EventFlags {
   readonly events?: true
   readonly deltas?: true
   readonly quiet?: true
@@ -61,6 +63,8 @@ export function runCommand(command: Command): void {
     .option("--answer <field=value>", "one field of an answer (review.publish=true); may be repeated", several)
     .option("--answers <file>", "answers as a JSON file, by the names of the questions")
     .option("--approve <tool>", "approve every call of this tool; may be repeated", several)
+    .option("--event <wait=json>", "the data of the event that a wait is for (paid='{…}'); may be repeated", several)
+    .option("--skip-waits", "do not wait for times")
     .option("--events", "print every event as a line of JSON instead of the result")
     .option("--deltas", "with --events: also the pieces of answers as they come")
     .option("--max-concurrency <n>", "most model and tool calls at a time")
@@ -81,10 +85,11 @@ Examples:
   wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
   wire run review.wire -i pr.json --events | jq -c .event
   wire run publish.wire --answer review.publish=true --approve send_mail
+  wire run order.wire --set order=A-17 --event paid='{"status":"settled","amount":5}' --skip-waits
   wire run review.wire -i pr.json --limit cost=0.50 --limit model_calls=40
 
 Exit code: 0 when the run completes, 1 when it fails or the workflow is wrong, 2 for a wrong command line or values that do
-not fit, 3 for a bug of ours, 4 when a person would have to answer and there is no terminal, 130 when it was cancelled.`,
+not fit, 3 for a bug of ours, 4 when a person would have to answer, or an event to come, and there is no terminal, 130 when it was cancelled.`,
     )
     .action(async (file: string, flags: RunFlags) => {
       process.exitCode = await runFile(file, flags)
@@ -94,8 +99,8 @@ not fit, 3 for a bug of ours, 4 when a person would have to answer and there is 
 async function runFile(file: string, flags: RunFlags): Promise<number> {
   const isStdin = file === "-"
   const { plan, text } = isStdin
-    ? compileWorkflow(stdinName, "Not run", await readStdin())
-    : compileWorkflow(file, "Not run")
+    ? await compileToRun(stdinName, "Not run", await readStdin())
+    : await compileToRun(file, "Not run")
   if (isStdin && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
   let values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
   if (flags.record !== undefined && flags.replay !== undefined) {
@@ -106,6 +111,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   }
   const options = readOptions(flags)
   const answers = new GivenAnswers(plan, flags)
+  const events = new GivenEvents(plan, flags)
   const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
   const { openPrices } = await import("../compose/price-file.ts")
   const { prices } = openPrices(settings)
@@ -115,7 +121,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
     return 2
   }
-  return execute(settings, text, plan, values, options, answers, flags)
+  return execute(settings, text, plan, values, options, { answers, events }, flags)
 }
 
 function readOptions(flags: RunFlags): RunOptions {
@@ -162,7 +168,7 @@ async function execute(
   plan: Plan,
   values: Values,
   options: RunOptions,
-  answers: GivenAnswers,
+  { answers, events }: { readonly answers: GivenAnswers; readonly events: GivenEvents },
   flags: RunFlags,
 ): Promise<number> {
   // Loaded now: `wire help` and wrong command lines do not need it.
@@ -179,7 +185,7 @@ async function execute(
   const stop = stopSignal()
   try {
     // A run that waits leaves memory; this listens for the answers that wake it.
-    if (mayWait(plan)) await runs.recover()
+    if (mayWait(plan) || hasBatches(plan)) await runs.recover()
     const request = { ...text, ...values, options }
     const admission = await runs.admit(plan, { caller: "", request, idempotency: null })
     if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
@@ -208,13 +214,25 @@ async function execute(
       palette: paletteFor(standardError),
       columns: standardError.columns,
     })
+    const eventPorts: EventPorts = {
+      settle: (id: string, kind: "event" | "time", outcome: { readonly data: JsonValue } | null) =>
+        kind === "event" && outcome !== null
+          ? store.waits.settle(run_id, kind, id, outcome)
+          : store.waits.settle(run_id, "time", id, null),
+      giveUp: cancel,
+      write: (line) => complain(line),
+      prompt: isTerminal ? (ask) => answering.inTurn(ask) : null,
+      bug: reportBug,
+    }
     for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
       watch.event(event)
       answering.event(event)
+      events.event(event, eventPorts)
     }
     // The error of the last events' writing is reported later, when the store is closed.
     stopListening()
-    const missing = await answering.end()
+    events.end()
+    const missing = [...(await answering.end()), ...events.missing]
     const code = watch.end(missing.length > 0)
     for (const sentence of missing) complain(sentence)
     for (const miss of recorded?.misses ?? []) {

@@ -1,6 +1,7 @@
 import { totalTokens } from "../../log/usage.ts"
 import type { Command } from "commander"
 import type { ListedRunAnswer, RunAnswer, RunsRequest, StreamEvent } from "../../client/client.ts"
+import { startedByWords } from "../../api/runs.ts"
 import { runStatuses } from "../../api/execute.ts"
 import { errorKinds } from "../../check/error-kinds.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
@@ -19,7 +20,14 @@ interface ListFlags extends ServiceFlags {
   readonly status?: string
   readonly since?: string
   readonly errorKind?: string
-  readonly workflow?: string
+  readonly workflow?: readonly string[]
+  readonly q?: string
+  readonly version?: string
+  readonly startedBy?: string
+  readonly minCost?: string
+  readonly minSeconds?: string
+  readonly until?: string
+  readonly caller?: string
   readonly limit?: string
   readonly after?: string
 }
@@ -40,7 +48,17 @@ export function runsCommand(runs: Command): void {
     .option("--status <status>", `one of ${[...runStatuses, "open", "ended"].join(", ")}`)
     .option("--since <time>", "only runs that were made since: 2026-11-16T22:15:00Z, or how long ago, such as 1h")
     .option("--error-kind <kind>", "only runs that failed with an error of this kind, such as provider_error")
-    .option("--workflow <name>", "only runs of the workflow with this name")
+    .option("--workflow <name>", "only runs of the workflow with this name; may be repeated", several)
+    .option(
+      "--q <words>",
+      "only runs with all of these words in their id, workflow, input, output or error, as the list shows them",
+    )
+    .option("--version <version>", "only runs of this version of a workflow")
+    .option("--started-by <what>", `one of ${startedByWords.join(", ")}`)
+    .option("--min-cost <cost>", "only runs that cost at least this")
+    .option("--min-seconds <seconds>", "only runs that have ended and took at least this long")
+    .option("--until <time>", "only runs that were made before: a time, or how long ago")
+    .option("--caller <name>", "only runs of this caller; for operators")
     .option("--limit <n>", "how many, 1 to 500; 50 unless given")
     .option("--after <cursor>", "goes on where another page ended")
     .addHelpText(
@@ -48,6 +66,7 @@ export function runsCommand(runs: Command): void {
       `
 Examples:
   wire runs --status failed --since 1h
+  wire runs --q "acme invoice" --min-cost 0.5
   wire runs --url https://wire.example.com --json | jq -r '.runs[].run_id'
   wire runs events 4f2a… --follow
   wire runs delete 4f2a…
@@ -117,18 +136,32 @@ function addEach(
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 async function list(call: ServiceCall, flags: ListFlags): Promise<void> {
-  const { limit, after, workflow } = flags
+  const { limit, after, workflow, q, version, caller, startedBy, minCost, minSeconds } = flags
   const page = await call.client.runs({
     ...(flags.status !== undefined && { status: oneOf("--status", flags.status, [...runStatuses, "open", "ended"]) }),
     ...(flags.errorKind !== undefined && { error_kind: oneOf("--error-kind", flags.errorKind, errorKinds) }),
-    ...(flags.since !== undefined && { since: readSince(flags.since) }),
+    ...(flags.since !== undefined && { since: readSince(flags.since, "--since") }),
+    ...(flags.until !== undefined && { until: readSince(flags.until, "--until") }),
+    ...(q !== undefined && { q }),
+    ...(version !== undefined && { version }),
+    ...(caller !== undefined && { caller }),
+    ...(startedBy !== undefined && { started_by: oneOf("--started-by", startedBy, startedByWords) }),
+    ...(minCost !== undefined && { min_cost: readAmount("--min-cost", minCost) }),
+    ...(minSeconds !== undefined && { min_seconds: readAmount("--min-seconds", minSeconds) }),
     ...(workflow !== undefined && { workflow }),
     ...(limit !== undefined && { limit: readLimit(limit) }),
     ...(after !== undefined && { after }),
   } satisfies RunsRequest)
   const heads = ["RUN", "STATUS", "CALLER", "WORKFLOW", "MADE", "TOOK", "TOKENS", "COST"]
-  call.table(page, heads, page.runs.map(rowOf), "There are no such runs.")
-  if (page.next !== null) call.note(`There are more: --after ${page.next}`)
+  call.table(
+    page,
+    heads,
+    page.runs.map(rowOf),
+    page.searched_back_to === null ? "There are no such runs." : "None so far.",
+  )
+  if (page.searched_back_to !== null) {
+    call.note(`The search has looked back to ${page.searched_back_to}. It goes on with --after ${page.next}`)
+  } else if (page.next !== null) call.note(`There are more: --after ${page.next}`)
 }
 
 function rowOf(run: ListedRunAnswer): (string | null)[] {
@@ -267,11 +300,16 @@ function readLimit(text: string): number {
   return limit
 }
 
+function readAmount(name: string, text: string): number {
+  if (!/^\d{1,15}(?:\.\d{1,15})?$/.test(text)) throw new WrongValue(`${name} must be a number, 0 or more.`)
+  return Number(text)
+}
+
 /** A time, or how long ago. */
-function readSince(text: string): Date {
+function readSince(text: string, name: string): Date {
   const ago = parseDuration(text)
   const time = ago === undefined ? parseTime(text) : Date.now() - ago
   if (time === undefined)
-    throw new WrongValue("--since must be a time such as 2026-11-16T22:15:00Z, or a duration such as 1h.")
+    throw new WrongValue(`${name} must be a time such as 2026-11-16T22:15:00Z, or a duration such as 1h.`)
   return new Date(time)
 }

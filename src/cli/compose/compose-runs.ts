@@ -25,6 +25,7 @@ import { Rates } from "../../run/budget/rates.ts"
 import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
+import { codeHost } from "./code-host.ts"
 import { egressPolicy, joinPorts } from "./join-ports.ts"
 import { leaseMs } from "./open-store.ts"
 import { openPrices, openRates } from "./price-file.ts"
@@ -45,15 +46,18 @@ export async function composeRuns(
 ): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
   const policy = egressPolicy(settings)
   const store = openMemoryStore(systemClock)
-  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
+  const demo = plans.some(mayUseDemo) ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
+  const code = codeHost(settings.codeMs)
   const ports = {
     ...joinPorts(policy, store, systemClock, demo, null, bug),
+    code: code.host,
     ...openPrices(settings),
     rates: new Rates(systemClock, { list: openRates(settings) }),
   }
   const runs = new Runs(
     recorded === null ? ports : withRecording(ports, recorded),
-    async (source) => planSource({ ...source, maxCalled: settings.maxCalled }),
+    // The command has checked the code of its file.
+    async (source) => planSource({ ...source, maxCalled: settings.maxCalled, code: {} }),
     {
       owner: randomUUID(),
       leaseMs,
@@ -68,6 +72,7 @@ export async function composeRuns(
     store,
     async close() {
       await runs.drain(0)
+      await code.close()
       await store.close()
       await ports.close()
       await demo?.close()
@@ -92,9 +97,10 @@ export async function composeTests(
   plans: readonly Plan[],
   bug: (error: unknown) => void,
 ): Promise<RecordedTestEngines> {
-  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
+  const demo = plans.some(mayUseDemo) ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
   const ports = joinPorts(egressPolicy(settings), openMemoryStore(systemClock), systemClock, demo, null, bug)
   const deadlines = new Deadlines(systemClock)
+  const code = codeHost(settings.codeMs)
   const limits = limitsOf(settings)
   return {
     engine: (recording, sample) => ({
@@ -112,6 +118,7 @@ export async function composeTests(
           events: store.appended,
           model,
           tools,
+          code: code.host,
           misses: run.misses,
           close: () => store.close(),
         }
@@ -122,6 +129,7 @@ export async function composeTests(
     write: writeRecording,
     async close() {
       deadlines.close()
+      await code.close()
       await ports.close()
       await demo?.close()
     },
@@ -183,6 +191,6 @@ export async function inspectMcp(settings: Settings, server: ToolServer, signal:
   }
 }
 
-function limitsOf({ maxIterations, maxCalled }: Settings): RunLimits {
-  return { ...defaultLimits, maxIterations: maxIterations, maxCalled: maxCalled }
+function limitsOf({ maxIterations, maxCalled, codeMsPerRun }: Settings): RunLimits {
+  return { ...defaultLimits, maxIterations: maxIterations, maxCalled: maxCalled, codeMs: codeMsPerRun }
 }

@@ -5,7 +5,6 @@ import { auditRuns } from "../../adapters/telemetry/audit-runs.ts"
 import { createMetrics } from "../../adapters/telemetry/metrics.ts"
 import { observeStore } from "../../adapters/telemetry/observe-store.ts"
 import { logRuns } from "../../adapters/telemetry/log-runs.ts"
-import type { SourceText } from "../../source/source-files.ts"
 import type { RunObserver } from "../../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../../adapters/telemetry/time-first-token.ts"
 import { shareParts } from "../../run/log/shared-parts.ts"
@@ -16,7 +15,7 @@ import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
 import { startTraces } from "../../adapters/telemetry/traces.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { ClockReports } from "../../ports/store-clock.ts"
-import { Compiler } from "../../compiler/compiler.ts"
+import { Compiler, type SourceToPlan } from "../../compiler/compiler.ts"
 import type { Planned } from "../../compiler/source-jobs.ts"
 import { startDemoServer } from "../../demo/demo-server.ts"
 import { createDemoModel } from "../../demo/handle-demo.ts"
@@ -27,6 +26,7 @@ import { defaultLimits } from "../../run/context/run-context.ts"
 import { Health, type TroubleKind } from "../../run/health.ts"
 import type { MemoryBounds } from "../../run/shares/memory-share.ts"
 import { Notifier, type NotifierPorts } from "../../run/notifications/deliver-notices.ts"
+import { Budgets } from "../../run/budget/budgets.ts"
 import { Rates } from "../../run/budget/rates.ts"
 import { Runs } from "../../run/runs.ts"
 import { watchStore } from "../../run/watch-store.ts"
@@ -47,8 +47,9 @@ import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import { ProcessCount } from "./process-count.ts"
-import { openPrices, openRates } from "./price-file.ts"
+import { BudgetFile, openPrices, openRates } from "./price-file.ts"
 import type { Settings } from "./settings.ts"
+import { codeHost } from "./code-host.ts"
 import { warnOfSettings } from "./warn-of-settings.ts"
 import { withoutLogin } from "./without-login.ts"
 import { isLoopback } from "./is-loopback.ts"
@@ -122,7 +123,10 @@ export async function compose(
   const serverSecrets = openSecrets(settings, log)
   const prices = openPrices(settings)
   const rateList = openRates(settings)
-  const compiler = new Compiler({ maxCalled: settings.maxCalled })
+  const budgetFile =
+    settings.budgets === undefined ? null : new BudgetFile(settings.budgets, (sentence) => log.error({}, sentence))
+  const code = codeHost(settings.codeMs)
+  const compiler = new Compiler({ maxCalled: settings.maxCalled, code: { allowed: settings.code, host: code.host } })
   const folder = await openFolder(settings, compiler, log, isFirst)
   const untraced = new ThrottledLog<{ readonly code?: string }>(tracesEveryMs, (facts, times) =>
     log.error({ ...facts, times }, "traces are not delivered"),
@@ -145,6 +149,7 @@ export async function compose(
       streams: () => streams.size,
       waiting: () => opened.store.waits.counts(),
       paced: () => rates.waiting(),
+      budgets: async () => budgets?.ratios(settings.apiKeys?.map(({ name }) => name) ?? [""]) ?? [],
       isAlone: link === null,
       clock,
     },
@@ -172,7 +177,7 @@ export async function compose(
   })
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
-  const demo = settings.demo ? await startDemoServer() : null
+  const demo = settings.demo ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
   const joined = joinPorts(
     policy,
     store,
@@ -183,9 +188,21 @@ export async function compose(
     settings.maxRuns,
     () => descriptors.met(),
   )
+  const owner = randomUUID()
+  const budgets =
+    budgetFile === null
+      ? null
+      : new Budgets({
+          list: () => budgetFile.list,
+          store,
+          clock,
+          holder: owner,
+          bug: (error) => log.error({ err: error }, "unexpected error"),
+        })
   const ports = {
     ...joined,
     ...prices,
+    ...(budgets !== null && { budgets }),
     rates,
     model: timeFirstToken(
       joined.model,
@@ -198,6 +215,7 @@ export async function compose(
     started(run_id, queuedMs) {
       for (const observer of observers) observer.started?.(run_id, queuedMs)
     },
+    ...(settings.code !== "none" && { code: code.host }),
     serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
     secretsRead({ run_id, caller, workflow }, secrets) {
       audit({ act: "read_secrets", run_id, caller, ...(workflow !== null && { workflow: workflow.name }), secrets })
@@ -207,10 +225,10 @@ export async function compose(
     shortage: () => (descriptors.isShort() ? troubleForCallers.descriptors : null),
   } satisfies RunPorts
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
-  const planOf = (source: SourceText, share: string): Promise<Planned> => plans.get(source, share)
+  const planOf = (source: SourceToPlan, share: string): Promise<Planned> => plans.get(source, share)
   const perCaller = runsPerCaller(settings)
   const runs = new Runs(ports, planOf, {
-    owner: randomUUID(),
+    owner,
     leaseMs: opened.leaseMs,
     isVolatile: settings.store === "memory",
     maxRuns: settings.maxRuns,
@@ -231,6 +249,7 @@ export async function compose(
       valueBytes: Math.max(defaultLimits.valueBytes, 2 * settings.maxBody),
       keptBytes: settings.maxRunMemory,
       logBytes: settings.maxRunLog,
+      codeMs: settings.codeMsPerRun,
       requestBytes: settings.keepRequests ? defaultLimits.requestBytes : 0,
     },
   })
@@ -269,7 +288,7 @@ export async function compose(
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
     loopback: isLoopback(settings.host),
     rateLimit: settings.rateLimit,
-    demo: settings.demo ? createDemoModel() : null,
+    demo: settings.demo ? createDemoModel({ batchSeconds: settings.demoBatchSeconds }) : null,
     playground: settings.playground ? playgroundFiles() : null,
     runs,
     store,
@@ -284,6 +303,8 @@ export async function compose(
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     readsBaggage: passesTraces,
     retentionMs: settings.retention,
+    clock,
+    budgets,
     metrics: {
       key: settings.metricsKey ?? null,
       text: async () => (allMetrics === undefined ? metrics.text() : { type: metrics.type, text: await allMetrics() }),
@@ -327,6 +348,12 @@ export async function compose(
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()
+      budgetFile?.watch((paths) => {
+        log.info({ budgets: paths }, "the budgets have changed")
+        budgets?.changed(paths).catch((error: unknown) => {
+          if (!isStoreTrouble(error)) log.error({ err: error }, "unexpected error")
+        })
+      })
       triggers?.start().catch((error: unknown) => log.error({ err: error }, "unexpected error"))
       // A process that died may have left a deletion half done.
       sweep()
@@ -341,6 +368,8 @@ export async function compose(
       drain()
       await triggers?.stop()
       await runs.drain(graceMs)
+      budgetFile?.stop()
+      await budgets?.close()
       await notifier?.stop(Math.min(graceMs, 2_000))
       watched.stop()
       descriptors.stop()
@@ -348,6 +377,7 @@ export async function compose(
       await mcp?.close()
       await folder?.close()
       await compiler.close()
+      await code.close()
       await store.close()
       await ports.close()
       await traces?.close()

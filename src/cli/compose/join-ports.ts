@@ -88,6 +88,7 @@ export function joinPorts(
     store,
     egress,
     model,
+    batches: model.batches,
     tools: new ToolHosts(mcp, http),
     clock,
     random: systemRandom,

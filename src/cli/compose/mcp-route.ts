@@ -1,9 +1,10 @@
 import { nextTurn } from "../../event-loop/in-turns.ts"
-import { filesOf, type SourceText } from "../../source/source-files.ts"
+import { filesOf } from "../../source/source-files.ts"
 import about from "../../../package.json" with { type: "json" }
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
+import type { SourceToPlan } from "../../compiler/compiler.ts"
 import type { Planned } from "../../compiler/source-jobs.ts"
 import type { StartedRun, WorkflowOffer } from "../../mcp-server/workflow-server.ts"
 import type { TaskRun } from "../../mcp-server/workflow-tasks.ts"
@@ -30,7 +31,7 @@ export interface McpParts {
   readonly audit: Audit
   readonly runs: Runs
   readonly store: RunStore
-  readonly planOf: (source: SourceText, share: string) => Promise<Planned>
+  readonly planOf: (source: SourceToPlan, share: string) => Promise<Planned>
   readonly maxBody: number
   readonly groups: Groups
 }
@@ -188,7 +189,7 @@ async function start(
   if (serving === null) return null
   const { source, version } = serving
   const files = filesOf(serving)
-  const compiled = await planOf({ source, ...files }, caller)
+  const compiled = await planOf({ source, ...files, workflow: { name } }, caller)
   if ("error" in compiled) return compiled.error
   const request = { source, ...files, input, secrets: {}, options, workflow: { name, version } }
   const misfit = runs.validate(compiled.plan, request)

@@ -9,7 +9,7 @@ test("the defaults", () => {
   assert.deepEqual(Object.keys(settings ?? {}).toSorted(), [...Object.keys(settingTable), "secretVariables"].toSorted())
   // A value of each sort of setting, and those that others rely on.
   const { host, port, store, egress, allowedHosts, retention, maxBody, playground, maxRunsPerCaller } = settings ?? {}
-  assert.deepEqual([host, port, store, retention, maxBody], ["127.0.0.1", 13_703, "sqlite", 86_400_000, 8_388_608])
+  assert.deepEqual([host, port, store, retention, maxBody], ["127.0.0.1", 13_703, "sqlite", 604_800_000, 8_388_608])
   assert.deepEqual([egress, maxRunsPerCaller, allowedHosts, playground], [undefined, undefined, [], true])
 })
 

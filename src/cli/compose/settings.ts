@@ -194,6 +194,12 @@ export const settingGroups = {
     ),
     playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off", { see: "playground.md" }),
     demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
+    demoBatchSeconds: setting(
+      "DEMO_BATCH_SECONDS",
+      wholeNumber(0, 86_400),
+      "5",
+      "seconds that a batch of the demo model takes",
+    ),
   },
   "Where runs are kept": {
     store: setting("STORE", text, "sqlite", "sqlite, memory, or postgres://user:password@host/database", {
@@ -215,7 +221,7 @@ export const settingGroups = {
       "the key that WIRE_ENCRYPTION_KEY replaces, for `wire store change-key`",
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
-    retention: setting("RETENTION", duration, "24h", "how long ended runs are kept", { first: true }),
+    retention: setting("RETENTION", duration, "7d", "how long ended runs are kept", { first: true }),
     keepRequests: setting(
       "KEEP_REQUESTS",
       onOrOff,
@@ -323,6 +329,20 @@ export const settingGroups = {
       "10000",
       "most workflows that one run calls, nested ones included",
     ),
+    code: setting(
+      "CODE",
+      oneOf("served", "all", "none"),
+      "served",
+      "which workflows may have functions in JavaScript: those of the folder, also those that callers send, none",
+      { see: "code.md" },
+    ),
+    codeMs: setting("CODE_MS", wholeNumber(1, 600_000), "1000", "milliseconds of CPU that one call of code may take"),
+    codeMsPerRun: setting(
+      "CODE_MS_PER_RUN",
+      wholeNumber(1, 86_400_000),
+      "10000",
+      "milliseconds of CPU that the code of a run may take",
+    ),
     maxRunTime: setting(
       "MAX_RUN_TIME",
       someTime,
@@ -343,6 +363,13 @@ export const settingGroups = {
       undefined,
       "JSON file with the most requests, tokens and calls at a time that endpoints get, by endpoint",
       { see: "cost-and-limits.md#rates" },
+    ),
+    budgets: setting(
+      "BUDGETS",
+      text,
+      undefined,
+      "JSON file with what callers and workflows may use in an hour, a day or a month; read again when it changes",
+      { see: "cost-and-limits.md#budgets" },
     ),
     maxBody: setting("MAX_BODY", size(1), "8mb", "largest request; a workflow's source has at most 1 MiB"),
     maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),

@@ -18,15 +18,19 @@ export function progressLines(
   screen: { readonly columns: number; readonly rows: number },
   palette: Palette,
 ): string[] {
-  const begun = allNodes(state).filter((node) => node.kind === "agent" && node.state !== "waiting")
+  const begun = allNodes(state).filter(
+    (node) => (node.kind === "agent" && node.state !== "waiting") || node.awaits !== undefined,
+  )
   const most = Math.max(1, screen.rows - 2)
-  const under = begun.filter((node) => node.state === "running")
+  const isUnder = (node: NodeState): boolean => node.state === "running" || node.awaits !== undefined
+  const under = begun.filter(isUnder)
   const shown =
-    begun.length <= most
-      ? begun
-      : [...begun.filter((node) => node.state !== "running").slice(-2), ...under].slice(0, most)
+    begun.length <= most ? begun : [...begun.filter((node) => !isUnder(node)).slice(-2), ...under].slice(0, most)
   const width = Math.max(...shown.map((node) => cellWidth(node.name)), 0)
-  return shown.map((node) => cut(agentLine(node, now, width, palette), screen.columns))
+  return shown.map((node) => {
+    const line = node.awaits === undefined ? agentLine(node, now, width, palette) : waitLine(node, now, width, palette)
+    return cut(line, screen.columns)
+  })
 }
 
 /** The steps of the run and, with their scope before the name, those of the workflows that it calls. */
@@ -35,6 +39,18 @@ function allNodes({ nodes, inside = {} }: RunState): NodeState[] {
     inner.nodes.map((node) => ({ ...node, name: `${scope}/${node.name}` })),
   )
   return [...nodes, ...called]
+}
+
+/** A countdown, or the event that is waited for. */
+function waitLine({ name, awaits = [] }: NodeState, now: number, width: number, palette: Palette): string {
+  const padded = visibleText(name) + " ".repeat(Math.max(0, width - cellWidth(name)))
+  const [first, ...others] = awaits
+  const what =
+    first?.until === undefined
+      ? `waits for ${visibleText(first?.event ?? "")}`
+      : `${seconds(Math.max(0, Date.parse(first.until) - now))} to wait`
+  const more = others.length === 0 ? "" : `, and ${others.length} more`
+  return `${palette.warning("…")} ${padded}  ${palette.faint(what + more)}`
 }
 
 function agentLine(node: NodeState, now: number, width: number, palette: Palette): string {
@@ -98,6 +114,12 @@ function ownLine(event: LogEvent, state: RunState): string | null {
     }
     case "agent_loop_completed":
       return `${data.agent}: ${iterationsOf(state, data)} done in ${seconds(data.duration_ms)}`
+    case "batch_submitted":
+      return `${data.agent}: ${data.items} items sent as a batch`
+    case "batch_repeated":
+      return `${data.agent}: a batch is sent again`
+    case "batch_left":
+      return `${data.agent}: ${data.items} items are called directly (${whyLeft[data.reason]})`
     case "agent_retried":
       return `${stepOf(data)}: trying again (${data.reason})`
     case "agent_fallback":
@@ -109,6 +131,12 @@ function ownLine(event: LogEvent, state: RunState): string | null {
       const loop = answerProgress(state.questions).find(({ name }) => name === data.name)
       return loop === undefined ? null : `${loop.name}: ${loop.settled} of ${loop.total} answered`
     }
+    case "wait_started":
+      return data.until === undefined
+        ? `${stepOf({ ...data, agent: data.name })}: waits for the event ${data.event ?? ""}${data.key === undefined || data.key === "" ? "" : ` with the key ${data.key}`}`
+        : `${stepOf({ ...data, agent: data.name })}: waits until ${data.until}`
+    case "wait_ended":
+      return data.because === "expired" ? `${stepOf({ ...data, agent: data.name })}: no event came in time` : null
     case "step_skipped":
       return data.iteration === undefined && data.site === undefined
         ? `${data.step.replace(/^agent\./, "")}: skipped`
@@ -119,6 +147,12 @@ function ownLine(event: LogEvent, state: RunState): string | null {
       return null
   }
 }
+
+const whyLeft = {
+  few: "too few for a batch",
+  late: "the time of the batch is over",
+  refused: "the backend makes no batches",
+} as const
 
 /** `translate[3]`: the step, and which item of its loop, or of the lists around its call. */
 function stepOf(data: {

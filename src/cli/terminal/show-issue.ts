@@ -17,11 +17,13 @@ const windowColumns = 100
  *         |                 ^^^^^^^^
  *         = Did you mean agent.summarize?
  *
- * Places in other files that belong to it come last, each with its file.
+ * Places in other files that belong to it come last, each with its file. A problem in a code file is shown where the file is named.
  */
 export function showIssue(file: string, text: string, lines: LineMap, issue: Issue, palette: Palette): string {
-  const { severity, code, message, hint, range, related } = issue
-  const { start, end } = range
+  const { severity, code, message, hint, related } = issue
+  // The message says the place in a code file; shown is what names it.
+  const here = issue.file === undefined ? undefined : related?.find((one) => one.file === undefined)
+  const { start, end } = (here ?? issue).range
   const paint = severity === "error" ? palette.error : palette.warning
   const place = palette.bold(`${visibleText(file)}:${start.line}:${start.column}:`)
   const out = [`${place} ${paint(`${severity}:`)} ${visibleText(message)} ${palette.faint(`[${code}]`)}`]

@@ -182,11 +182,11 @@ function stopOf({ calls, cut }: Said): string {
 }
 
 function usageOf(response: DemoResponse): JsonObject {
-  const { input, output } = usageIn(response)
+  const { input, output, cached, written } = usageIn(response)
   return {
-    input_tokens: input,
+    input_tokens: input - cached - written,
     output_tokens: output,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
   }
 }

@@ -107,12 +107,12 @@ function finishOf({ calls, cut }: Said): string {
 }
 
 function usageOf(response: DemoResponse): JsonObject {
-  const { input, output } = usageIn(response)
+  const { input, output, cached, written } = usageIn(response)
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
     completion_tokens_details: { reasoning_tokens: 0 },
   }
 }

@@ -41,9 +41,22 @@ export function saidIn({ output, status }: DemoResponse): Said {
   return { text, calls, cut: status === "incomplete" }
 }
 
-export function usageIn(response: DemoResponse): { readonly input: number; readonly output: number } {
-  const { input_tokens, output_tokens } = response["usage"] as { input_tokens: number; output_tokens: number }
-  return { input: input_tokens, output: output_tokens }
+export interface DemoUsage {
+  /** All of it: what was read from the cache, and what went into it, too. */
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly written: number
+}
+
+export function usageIn(response: DemoResponse): DemoUsage {
+  const { input_tokens, output_tokens, input_tokens_details } = response["usage"] as {
+    input_tokens: number
+    output_tokens: number
+    input_tokens_details: { cached_tokens: number; cache_write_tokens?: number }
+  }
+  const { cached_tokens: cached, cache_write_tokens: written = 0 } = input_tokens_details
+  return { input: input_tokens, output: output_tokens, cached, written }
 }
 
 /** A text, or the texts of its parts. */

@@ -161,7 +161,12 @@ function finishOf({ cut }: Said): string {
 }
 
 function tail(response: DemoResponse): JsonObject {
-  const { input, output } = usageIn(response)
-  const usageMetadata = { promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output }
+  const { input, output, cached } = usageIn(response)
+  const usageMetadata = {
+    promptTokenCount: input,
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+    candidatesTokenCount: output,
+    totalTokenCount: input + output,
+  }
   return { usageMetadata, modelVersion: response["model"] ?? "", responseId: response["id"] ?? "" }
 }

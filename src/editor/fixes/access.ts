@@ -60,7 +60,7 @@ export function fixAccess(program: Program, diagnostic: Diagnostic<AccessCode>):
 /** `context: agent.x` of an agent that may be skipped. */
 function addCondition(program: Program, span: Span, test: string): readonly Fix[] {
   const { declaration } = useAt(program, span.start) ?? {}
-  if (declaration?.kind !== "agent" && declaration?.kind !== "ask") return []
+  if (declaration?.kind !== "agent" && declaration?.kind !== "ask" && declaration?.kind !== "wait") return []
   const { when, loop, name } = declaration
   const title = `Add \`${test}\` to the condition`
   if (when === undefined) {

@@ -140,11 +140,13 @@ export function atEnd(text: string, block: Syntax.Block<Span>, items: readonly s
 /** A result for a workflow that has none: the output of its last agent, the last answer, or the last value. */
 export function addOutput(program: Program): readonly Fix[] {
   const { text } = program.tree
-  const { agents, asks, dynamics } = program
-  const [value] = Object.entries({ agent: agents, ask: asks, dynamic: dynamics }).flatMap(([kind, table]) => {
-    const name = [...table.keys()].at(-1)
-    return name === undefined ? [] : [`${kind}.${name}`]
-  })
+  const { agents, asks, waits, dynamics } = program
+  const [value] = Object.entries({ agent: agents, ask: asks, wait: waits, dynamic: dynamics }).flatMap(
+    ([kind, table]) => {
+      const name = [...table.keys()].at(-1)
+      return name === undefined ? [] : [`${kind}.${name}`]
+    },
+  )
   if (value === undefined) return []
   const gap = text.endsWith("\n") ? "\n" : "\n\n"
   const code = `${gap}output {\n${step}result: ${value}\n}\n`

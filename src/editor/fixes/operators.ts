@@ -12,7 +12,11 @@ export function removeCondition(
   { span, path, data }: Diagnostic<"constant-condition">,
 ): readonly Fix[] {
   const { declaration } = useAt(program, span.start) ?? {}
-  if (!path.endsWith(".when") || (declaration?.kind !== "agent" && declaration?.kind !== "ask")) return []
+  if (
+    !path.endsWith(".when") ||
+    (declaration?.kind !== "agent" && declaration?.kind !== "ask" && declaration?.kind !== "wait")
+  )
+    return []
   const { when, loop, name } = declaration
   if (when === undefined) return []
   if (when.condition.start !== span.start || when.condition.end !== span.end) {

@@ -41,6 +41,18 @@ test("a repetition without at_most and next gets both, from what the workflow gi
   assert.deepEqual(left, [], text)
 })
 
+test("an agent that repeats without at_most gets it", () => {
+  const source = `model m from p { id: "m" }
+provider p from openai { endpoint: "https://x.example" }
+agent a { model: model.m, instruction: "Hi", repeat { until: round > 1 }, output { n: integer } }
+output { n: agent.a.n }
+`
+  const { program, diagnostics } = compile(source)
+  const [action, ...others] = codeActions(program, diagnostics, { start: 0, end: source.length })
+  assert.deepEqual([action?.title, others], ["Add `at_most: 3`", []])
+  assert.deepEqual(compile(applyEdits(source, action?.edits ?? [])).diagnostics, [])
+})
+
 test("without a field that the result has, too, there is no next to offer", () => {
   const { program, diagnostics } = compile(
     `workflow w from "./w.wire"

@@ -2,16 +2,22 @@ import { asWritten } from "../../check/known-list.ts"
 import { eachPart } from "../../check/imported-declaration.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
+import { propertyOf } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import { fieldNamed } from "../../types/field-named.ts"
 import { isAssignable } from "../../types/relations.ts"
 import { atEnd } from "./add.ts"
 import { insertAt, type Fix } from "./fix.ts"
 
-/** `at_most` and `next` of a repetition. When it is good enough, only its author can say. */
+/** `at_most` and `next` of a repetition, and `at_most` of an agent that repeats. When it is good enough, only its author can say. */
 export function addToRepeat(program: Program, { span, path }: Diagnostic): readonly Fix[] {
   const name = path.slice(path.lastIndexOf(".") + 1)
   if (name !== "at_most" && name !== "next") return []
+  const own = name === "at_most" ? repeatOfAgent(program, span.start) : undefined
+  if (own !== undefined) {
+    const title = "Add `at_most: 3`"
+    return [{ title, edits: [atEnd(program.tree.text, own, ["at_most: 3"])], preferred: true }]
+  }
   const node = repeatAt(program, span.start)
   const code = node === undefined ? undefined : name === "at_most" ? "at_most: 3" : nextOf(program, node)
   if (node === undefined || code === undefined) return []
@@ -32,6 +38,15 @@ function nextOf(program: Program, { target }: Syntax.InvokeNode): string | undef
     return [`${asWritten(name)}: result.${asWritten(name)}`]
   })
   return fields.length === 0 ? undefined : `next { ${fields.join(", ")} }`
+}
+
+/** The block of the property `repeat` whose name stands there. */
+function repeatOfAgent({ agents }: Program, start: number): Syntax.Block<Syntax.Property> | undefined {
+  for (const { declaration } of agents.values()) {
+    const property = propertyOf(declaration.body, "repeat")
+    if (property?.name.start === start && property.value.kind === "properties") return property.value.block
+  }
+  return undefined
 }
 
 function repeatAt(program: Program, start: number): Syntax.InvokeNode | undefined {

@@ -12,6 +12,7 @@ export const pages: Readonly<Record<string, string>> = {
   "client.md": "how do I call the service from TypeScript?",
   "clients.md": "how do I talk to a workflow with the clients that I have: OpenAI, curl, others?",
   "cluster.md": "how do several machines share the work?",
+  "code.md": "how do I write a function in JavaScript?",
   "compare.md": "when is Temporal, LangGraph, Mastra, BAML or plain code the better choice?",
   "compatibility.md": "what stays compatible, and what do files written for other versions need?",
   "cost-and-limits.md": "how do I bound tokens, money, calls and time?",
@@ -26,6 +27,7 @@ export const pages: Readonly<Record<string, string>> = {
   "people.md": "how does a run ask people, and wait for them?",
   "performance.md": "how fast is it, and how was that measured?",
   "playground.md": "what can I do in the browser?",
+  "console.md": "where do I see all runs of a service?",
   "providers.md": "how do I call OpenAI, Anthropic, Google, local models?",
   "security.md": "what does the service protect, and what not?",
   "settings.md": "which settings are there, with which defaults?",
@@ -35,6 +37,7 @@ export const pages: Readonly<Record<string, string>> = {
   "triggers.md": "how do a time of day or a webhook start a run?",
   "trust.md": "how do I keep strangers' words from acting, and private data from leaving?",
   "tutorial.md": "how do I begin?",
+  "waits.md": "how does a run wait for a time, or for an event?",
   "workflows.md": "how does a folder become an API with types?",
 }
 
@@ -76,7 +79,7 @@ function rows(lines: readonly string[]): string {
 
 const text = `# Wireworks
 
-Wireworks is a self-hosted HTTP service that runs AI workflows. A workflow is one \`.wire\` file: typed input, steps by models (\`agent\`), by people (\`ask\`) and by computation (\`dynamic\`), typed output. It is checked as a whole before
+Wireworks is a self-hosted HTTP service that runs AI workflows. A workflow is one \`.wire\` file: typed input, steps by models (\`agent\`), by people (\`ask\`), by waiting (\`wait\`: a time, an event) and by computation (\`dynamic\`), typed output. It is checked as a whole before
 the first model call. This page is the whole language, for a model that has to write \`.wire\` files.
 
 How to work: write the file, run \`wire check FILE\` (every message has a code, a place and a hint that, followed, works), \`wire fmt FILE\`, \`wire test\`. \`wire mcp docs\` is an MCP server with the tools
@@ -214,7 +217,7 @@ output {
 
 | form | |
 |---|---|
-| \`input.a.b\`, \`agent.x.f\`, \`ask.q.f\`, \`dynamic.d\`, \`secrets.s\`, \`run.id\`, \`run.started_at\`, \`run.date\` | a value |
+| \`input.a.b\`, \`agent.x.f\`, \`ask.q.f\`, \`wait.w.f\`, \`dynamic.d\`, \`secrets.s\`, \`run.id\`, \`run.started_at\`, \`run.date\` | a value |
 | \`a?.b\`, \`a ?? b\` | through null; a default |
 | \`a[0]\` | an element; may be null |
 | \`a.*.b\`, \`a.**.b\`, \`a.***.b\` | \`b\` of each element; without nulls; nulls fail the run |

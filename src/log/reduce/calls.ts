@@ -59,9 +59,9 @@ export const callHandlers: ShownHandlers = {
     })
   },
   workflow_call_completed(state, { data }, at) {
-    const { output, usage } = data
+    const { output, usage, logs } = data
     const span = closeSpan(state, callKey(data.call_id), at, "completed")
-    if (span !== undefined) Object.assign(span, { result: output, usage })
+    if (span !== undefined) Object.assign(span, { result: output, usage }, logs === undefined ? {} : { logs })
   },
   workflow_call_failed(state, { data }, at) {
     const span = closeSpan(state, callKey(data.call_id), at, "failed")
@@ -74,11 +74,12 @@ export const callHandlers: ShownHandlers = {
     addRead(state, "prompt", data, effectOf(data, { messages: data.messages }), at)
   },
   dynamic_resolved(state, { data }, at) {
-    const { name, agent, iteration, duration_ms } = data
+    const { name, agent, iteration, logs, duration_ms } = data
+    const wrote = logs === undefined ? {} : { logs }
     const key = dynamicKey(name, agent, iteration)
     const span = closeSpan(state, key, at, "completed")
-    if (span === undefined) addEndedSpan(state, "dynamic", name, agent, iteration, at, duration_ms, {})
-    else span.start = Math.min(span.start, at - duration_ms)
+    if (span === undefined) addEndedSpan(state, "dynamic", name, agent, iteration, at, duration_ms, wrote)
+    else Object.assign(span, wrote, { start: Math.min(span.start, at - duration_ms) })
     delete state.index.spans[key]
     const node = agent === undefined ? nodeOf(state, `dynamic.${name}`) : undefined
     if (node === undefined) return

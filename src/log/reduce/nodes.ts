@@ -31,8 +31,8 @@ export function failBlamedNodes(state: RunState, error: WireError, at: number): 
     // A failure inside a called workflow counts for the node that calls it.
     const [kind, name] = path.replace(/^\w+@/, "").split(/[.[(#/]/)
     const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)
-    // A step whose question has expired counts as done until the run fails for it.
-    if (node === undefined || (isOver(node) && kind !== "ask")) continue
+    // A step whose question or wait has expired counts as done until the run fails for it.
+    if (node === undefined || (isOver(node) && kind !== "ask" && kind !== "wait")) continue
     node.error = error
     endNode(node, "failed", at, null)
   }

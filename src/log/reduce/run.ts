@@ -1,6 +1,7 @@
 import type { InterruptedStep } from "../events.ts"
 import type { RunState, ShownHandlers, Span } from "../run-state.ts"
 import { addUsage, noUsage, showUsage, usageOf } from "../usage.ts"
+import { readWaitingFor } from "../waiting-for.ts"
 import { endNode, failBlamedNodes, isOver, nodeOf } from "./nodes.ts"
 import { endCalls, withoutCounted } from "./reported-calls.ts"
 import { agentKey } from "./spans.ts"
@@ -31,11 +32,13 @@ export const runHandlers: ShownHandlers = {
       })
     }
   },
-  run_waiting(state) {
+  run_waiting(state, { data: { questions, batches, waits, budget } }) {
     state.status = "waiting"
+    state.waiting_for = readWaitingFor({ questions, batches, waits, ...(budget !== undefined && { budget }) })
   },
   run_continued(state) {
     state.status = "running"
+    delete state.waiting_for
   },
   run_resumed(state) {
     state.resumed++
@@ -85,13 +88,17 @@ export function finish(state: RunState, as: "completed" | "failed" | "cancelled"
     if (inner.finished_at === null) finish(inner, "cancelled", at, at - (inner.started_at ?? at))
   }
   state.status = as
+  delete state.waiting_for
   state.finished_at = at
   state.duration_ms = duration
   for (const node of state.nodes) {
+    const { awaits } = node
     delete node.asking
+    delete node.awaits
     if (as === "completed") {
       if (!isOver(node)) endNode(node, "completed", at, node.started_at === null ? 0 : null)
-    } else if (node.state === "running" || node.state === "asking") endNode(node, "cancelled", at, null)
+    } else if (node.state === "running" || node.state === "asking" || awaits !== undefined)
+      endNode(node, "cancelled", at, null)
   }
   for (const position of Object.values(state.index.spans)) {
     const span = state.spans[position]

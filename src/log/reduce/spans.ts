@@ -7,6 +7,7 @@ export const loopKey = (agent: string): string => `loop ${agent}`
 export const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
   `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
 export const callKey = (id: string): string => `call ${id}`
+export const waitKey = (id: string): string => `wait ${id}`
 export const questionKey = (id: string): string => `question ${id}`
 
 export function openSpan(state: RunState, key: string, span: Span): void {
@@ -21,7 +22,8 @@ export function closeSpan(state: RunState, key: string, at: number, as: Span["st
   span.end = at
   span.state = as
   // Agents are kept until the end of the run, as parents of late events; calls are done with.
-  if (span.kind === "tool_call" || span.kind === "workflow_call" || span.kind === "ask") delete state.index.spans[key]
+  if (span.kind === "tool_call" || span.kind === "workflow_call" || span.kind === "ask" || span.kind === "wait")
+    delete state.index.spans[key]
   return span
 }
 

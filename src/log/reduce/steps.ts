@@ -1,4 +1,5 @@
 import { addUsage, showUsage, usageOf } from "../usage.ts"
+import { countBatched } from "./batches.ts"
 import { endNode, nodeOf, startNode } from "./nodes.ts"
 import { endCalls, withoutCounted } from "./reported-calls.ts"
 import {
@@ -63,10 +64,11 @@ export const stepHandlers: ShownHandlers = {
     state.spans.push({ kind: "fallback", name: to, ...parents, start: at, end: at, state: "completed", ...why })
   },
   agent_completed(state, { data }, at) {
-    const { agent, iteration, output, cached, duration_ms, usage, calls } = data
+    const { agent, iteration, output, cached, logs, duration_ms, usage, calls } = data
     const span = closeSpan(state, agentKey(agent, iteration), at, "completed")
-    if (span !== undefined) Object.assign(span, { output, cached, usage })
+    if (span !== undefined) Object.assign(span, { output, cached, usage }, logs === undefined ? {} : { logs })
     const counted = endCalls(state, agent, iteration, calls)
+    countBatched(state, calls, "completed")
     const node = nodeOf(state, `agent.${agent}`)
     if (node === undefined) return
     node.usage = showUsage(addUsage(node.usage, withoutCounted(usage, counted)))
@@ -79,10 +81,12 @@ export const stepHandlers: ShownHandlers = {
     }
   },
   agent_failed(state, { data }, at) {
-    const { agent, iteration, error, answer, duration_ms, calls } = data
+    const { agent, iteration, error, answer, logs, duration_ms, calls } = data
     const span = closeSpan(state, agentKey(agent, iteration), at, "failed")
-    if (span !== undefined) Object.assign(span, { error }, answer === undefined ? {} : { answer })
+    const said = { ...(answer === undefined ? {} : { answer }), ...(logs === undefined ? {} : { logs }) }
+    if (span !== undefined) Object.assign(span, { error }, said)
     const counted = endCalls(state, agent, iteration, calls, "failed")
+    countBatched(state, calls, "failed")
     const spent = withoutCounted(usageOf(calls), counted)
     const node = nodeOf(state, `agent.${agent}`)
     if (node === undefined) return

@@ -31,8 +31,10 @@ export const stepHandlers: ReplayHandlers = {
       progress: progress === undefined ? null : readProgress(begun.get(turn)?.progress ?? null, progress),
     })
     scope.consumption.modelCallsEnded(event.data, progress?.new_calls ?? [])
+    leavesBatch(scope, event.data)
   },
   agent_delta(scope, { data }) {
+    scope.state.answered.add(data.agent)
     // Pieces of an answer that broke off: what the same question brings now is another attempt.
     const { begun, turns } = scope.agent(data)
     const turn = turns.size + 1
@@ -52,16 +54,20 @@ export const stepHandlers: ReplayHandlers = {
   agent_completed(scope, event, at) {
     const agent = scope.agent(event.data)
     agent.completed = outcomeOf(event.data.output, replayData(event))
+    if (!event.data.cached) scope.state.answered.add(event.data.agent)
     // Nothing of how it came about is asked for again.
     agent.turns = new Map()
     agent.begun = new Map()
     agent.summary = null
     agent.fallbacks = []
+    leavesBatch(scope, event.data)
     agentEnded(scope, event.data.agent, at)
   },
   agent_failed(scope, { data }, at) {
+    scope.state.answered.add(data.agent)
     scope.state.failures.push({ agent: data.agent, error: data.error })
     scope.agent(data).failed = data.error
+    leavesBatch(scope, data)
     agentEnded(scope, data.agent, at)
   },
   context_compacted(scope, event) {
@@ -80,6 +86,16 @@ export const stepHandlers: ReplayHandlers = {
     if (site === undefined) state.skipped.set(placeKey(step, iteration), error)
     else state.skippedEffects.set(placeKey(site, iteration, items), error)
   },
+  wait_started({ state }, event) {
+    const { at: _at, ...started } = event.data
+    const wait = { started, outcome: null, facts: replayData(event)?.facts }
+    state.waits.set(started.id, wait)
+    state.waitSteps.set(placeKey(`wait.${started.name}`, started.iteration), wait)
+  },
+  wait_ended({ state }, { data: { id, because, output } }) {
+    const wait = state.waits.get(id)
+    if (wait !== undefined) wait.outcome = { because, ...(output !== undefined && { output }) }
+  },
   step_reused(scope, event) {
     const { step, iteration, items, output } = event.data
     const more = replayData(event)
@@ -92,7 +108,8 @@ export const stepHandlers: ReplayHandlers = {
       return
     }
     const reused = outcomeOf(output, more)
-    if (step.startsWith("ask.")) scope.state.reusedAnswers.set(placeKey(step, iteration), reused)
+    if (step.startsWith("ask.") || step.startsWith("wait."))
+      scope.state.reusedAnswers.set(placeKey(step, iteration), reused)
     else scope.agent({ agent: step.replace(/^agent\./, ""), iteration }).completed = reused
   },
 }
@@ -100,6 +117,11 @@ export const stepHandlers: ReplayHandlers = {
 function agentEnded({ state }: ReplayScope, agent: string, at: number): void {
   const times = state.agentTimes.get(agent)
   if (times !== undefined) times.endedAt = at
+}
+
+/** What came of the item is known, or it is sent once more. */
+function leavesBatch({ state }: ReplayScope, { agent, iteration }: { agent: string; iteration?: number }): void {
+  if (state.inBatch.size > 0) state.inBatch.delete(placeKey(agent, iteration))
 }
 
 function outcomeOf(output: JsonValue, more: StepReplayData | undefined): StepOutcome {

@@ -14,6 +14,7 @@ import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
 import { shown } from "../log/log.ts"
 import type { BegunTurn, FallbackReplayState } from "../../log/replay-state.ts"
+import { askWithinBudgets } from "../context/within-budgets.ts"
 import { spend, type RunContext } from "../context/run-context.ts"
 import { unrounded } from "../../log/money.ts"
 import { showSpent, spentBy } from "../../log/usage.ts"
@@ -90,7 +91,8 @@ export async function compactedHistory(
   return [summaryMessage(text)]
 }
 
-function isShared(running: RunContext, node: AgentNode, { compact }: ContextPlan): boolean {
+/** Whether the steps of a loop share one summary. */
+export function isShared(running: RunContext, node: AgentNode, { compact }: ContextPlan): boolean {
   if (node.loop === null || compact === null) return false
   // Each item may choose another.
   if (node.choice !== undefined && compact.own === true) return false
@@ -147,7 +149,9 @@ async function summary(
   }
   let turn: ModelTurn
   try {
-    turn = await running.permits.use(() => models.ask(0, past?.begun.get(0), ask))
+    turn = await askWithinBudgets(running, past?.begun.get(0), (begun) =>
+      running.permits.use(() => models.ask(0, begun, ask)),
+    )
   } catch (error) {
     // The calls of the models before are in the error of the last one, so that the agent's failure names them all.
     throw error instanceof RunFailure ? new RunFailure(error.error, [...calls, ...error.calls], error.answer) : error

@@ -10,13 +10,20 @@ import type { Scope } from "../values/scope.ts"
 import { describe, problem, textOf } from "../values/scope.ts"
 import type { Effects } from "../values/evaluate-effects.ts"
 import { evaluateEffects, writeText } from "../values/evaluate-effects.ts"
+import type { Stability } from "../../plan/stable-part.ts"
+import type { StablePart } from "../../ports/model.ts"
 import type { FilePart, ImagePart, Message, PromptMessage, TextPart, UserPart } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
+
+/** A place in messages, as the end of what is stable. */
+export type StablePlace = Omit<StablePart, "system">
 
 /** An instruction as the model gets it, and as text alone. */
 export interface Instruction {
   readonly parts: readonly UserPart[]
   readonly text: string
+  /** Where its stable beginning ends; null: all of it is stable. */
+  readonly stable: { readonly parts: number; readonly characters: number } | null
 }
 
 /**
@@ -28,9 +35,10 @@ export function renderInstruction(
   scope: Scope,
   effects: Effects,
   refusal: (kind: AssetKind) => string | null,
+  isStable: Stability,
 ): Instruction | Promise<Instruction> {
   const pieces = expression.op === "text" ? expression.parts : [expression]
-  const writing = new InstructionWriter(scope, effects, refusal)
+  const writing = new InstructionWriter(scope, effects, refusal, isStable)
   for (const [at, piece] of pieces.entries()) {
     const adding = writing.add(piece)
     if (adding !== null) return adding.then(() => addRest(writing, pieces.slice(at + 1)))
@@ -47,27 +55,34 @@ class InstructionWriter {
   readonly #scope: Scope
   readonly #effects: Effects
   readonly #refusal: (kind: AssetKind) => string | null
+  readonly #isStable: Stability
+  #stable: Instruction["stable"] = null
   readonly #parts: UserPart[] = []
   /** The text after the last asset. */
   #open = ""
   #text = ""
   #bytes = 0
 
-  constructor(scope: Scope, effects: Effects, refusal: (kind: AssetKind) => string | null) {
+  constructor(scope: Scope, effects: Effects, refusal: (kind: AssetKind) => string | null, isStable: Stability) {
     this.#scope = scope
     this.#effects = effects
     this.#refusal = refusal
+    this.#isStable = isStable
   }
 
   /** A promise where the piece has to be waited for. */
   add(piece: Expression | string): Promise<unknown> | null {
+    if (this.#stable === null && typeof piece !== "string" && !this.#isStable(piece)) {
+      this.#stable = { parts: this.#parts.length, characters: this.#open.length }
+    }
     const value = typeof piece === "string" ? piece : evaluateEffects(piece, this.#scope, this.#effects)
     return value instanceof Promise ? value.then((late) => this.#add(late, piece)) : this.#add(value, piece)
   }
 
   end(): Instruction {
     this.#closeText()
-    return { parts: this.#parts.length === 0 ? [textPart("")] : this.#parts, text: this.#text }
+    const parts = this.#parts.length === 0 ? [textPart("")] : this.#parts
+    return { parts, text: this.#text, stable: this.#stable }
   }
 
   #add(value: JsonValue, piece: Expression | string): Promise<unknown> | null {
@@ -101,21 +116,31 @@ class InstructionWriter {
   }
 }
 
-/** The `messages` of a step; those without a text say nothing. */
-export async function renderMessages(expression: Expression, scope: Scope, effects: Effects): Promise<Message[]> {
+/** The `messages` of a step, those without a text left out, and how many of them are stable. */
+export async function renderMessages(
+  expression: Expression,
+  scope: Scope,
+  effects: Effects,
+  isStable: Stability,
+): Promise<{ readonly said: Message[]; readonly stable: number }> {
   const value = await evaluateEffects(expression, scope, effects)
   scope.work.part(value, 0, scope.path)
   const wrong = (what: string, found: JsonValue): RunFailure =>
     problem(textOf(expression), `${what}, found ${describe(found)}`, scope)
   if (!Array.isArray(value)) throw wrong("messages are an array", value)
-  return value.flatMap((message): Message[] => {
+  const read = (message: JsonValue): Message[] => {
     const { role, content } = isJsonObject(message) ? message : {}
     if (typeof content !== "string") throw wrong("a message has a text `content`", content ?? message)
     if (role !== "user" && role !== "assistant")
       throw wrong("the `role` of a message is user or assistant", role ?? message)
     if (content === "") return []
     return [role === "user" ? userText(content) : assistantText(content)]
-  })
+  }
+  const items = expression.op === "array" ? expression.items : [expression]
+  const end = items.findIndex((item) => !isStable(item))
+  const first = end < 0 ? value : value.slice(0, expression.op === "array" ? end : 0)
+  const beginning = first.flatMap(read)
+  return { said: [...beginning, ...value.slice(first.length).flatMap(read)], stable: beginning.length }
 }
 
 /** Messages of one role in a row as one, with a blank line between them: some backends take no others. */
@@ -130,6 +155,22 @@ export function joinedByRole(messages: readonly Message[]): Message[] {
     } else joined.push(message)
   }
   return joined
+}
+
+/** Where a place in messages of a step is once they are joined by role. */
+export function placeWhenJoined(messages: readonly Message[], place: StablePlace): StablePlace {
+  const before = joinedByRole(messages.slice(0, place.messages))
+  const [last, next] = [before.at(-1), messages[place.messages]]
+  if (next?.role !== last?.role || last === undefined || next === undefined) {
+    return { ...place, messages: before.length }
+  }
+  if (last.role !== "user" || next.role !== "user") return { messages: before.length - 1, parts: 0, characters: 0 }
+  const [end, start] = [last.parts.at(-1), next.parts[0]]
+  const isOne = isText(end) && isText(start)
+  const parts = last.parts.length - (isOne ? 1 : 0) + place.parts
+  const isBetween = place.parts + place.characters === 0
+  const own = isOne && place.parts === 0 ? end.text.length + (isBetween ? 0 : 2) : 0
+  return { messages: before.length - 1, parts, characters: own + place.characters }
 }
 
 function joinedParts<Part extends { readonly type: string }>(

@@ -26,6 +26,7 @@ import type { Caller } from "./agent-tools.ts"
 import type { CompactFacts } from "../context/cache-key.ts"
 import { Conversation } from "./conversation.ts"
 import { modelWatch } from "./model-watch.ts"
+import type { FirstWarms } from "./first-warms.ts"
 import type { Asked, Rendered } from "./render-step.ts"
 import { askedOf, renderGiven, renderStep } from "./render-step.ts"
 import type { StepContext, StepProgress } from "./step-context.ts"
@@ -40,6 +41,7 @@ export function runAgent(
   node: AgentNode,
   iteration: number | null,
   variables: () => ReadonlyMap<string, JsonValue>,
+  warms: FirstWarms | null = null,
 ): Promise<JsonValue> {
   const key = placeKey(node.id, iteration)
   const skipped = running.past.skipped.get(key)
@@ -54,7 +56,7 @@ export function runAgent(
     keepOutput(running, past.completed.output, `agent.${node.name}`)
     return Promise.resolve(past.completed.output)
   }
-  const step = new AgentStep(running, node, iteration, past)
+  const step = new AgentStep(running, node, iteration, past, warms)
   if (past !== null && past.failed !== null) return Promise.resolve(step.skip(past.failed))
   return step.run(variables)
 }
@@ -93,7 +95,13 @@ class AgentStep {
     return { step: { ...inScope(this.#running), ...this.#caller.about, calls: all }, sent: this.#progress.sent }
   }
 
-  constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentReplayState | null) {
+  constructor(
+    running: RunContext,
+    node: AgentNode,
+    iteration: number | null,
+    past: AgentReplayState | null,
+    warms: FirstWarms | null,
+  ) {
     const path = `agent.${node.name}`
     const about = iteration === null ? { agent: node.name } : { agent: node.name, iteration }
     this.#running = running
@@ -109,6 +117,7 @@ class AgentStep {
       effects: workflowEffects(running, path, about),
       scope: { ...outerScope(running, path), locals: this.#locals, iteration },
       progress: this.#progress,
+      warms,
     }
   }
 
@@ -213,7 +222,8 @@ class AgentStep {
     this.#progress.keptBytes += kept
     this.#locals.set(name, value)
     if (past.dynamics.has(placeKey(`${about.agent}.${name}`, about.iteration))) return
-    log.add("dynamic_resolved", { name, ...about, duration_ms: ports.clock.now() - startedAt })
+    const logs = this.#running.code?.logsOf(`agent.${about.agent}`, about.iteration)
+    log.add("dynamic_resolved", { name, ...about, ...logs, duration_ms: ports.clock.now() - startedAt })
   }
 
   async #take(given: GivenResult, { instruction, requirements }: Rendered): Promise<JsonValue> {
@@ -262,7 +272,7 @@ class AgentStep {
     const running = this.#running
     const node = this.#step.node
     const asking = this.#asked ?? askedOf(this.#step, rendered)
-    const { messages, continued, facts } = (this.#asked = asking instanceof Promise ? await asking : asking)
+    const { messages, continued, facts, stable } = (this.#asked = asking instanceof Promise ? await asking : asking)
     const caches = cacheInUse(running)
     // A step that has already spoken with its model goes on with it.
     if (caches && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
@@ -275,7 +285,10 @@ class AgentStep {
         ? continued
         : await this.#compacted(node.context, rendered.compact, continued)
     const history = [...before, ...messages]
-    const output = await new Conversation(this.#step, this.#watch, rendered.requirements).run(rendered, history)
+    const output = await new Conversation(this.#step, this.#watch, rendered.requirements).run(rendered, history, {
+      ...(stable ?? { parts: 0, characters: 0 }),
+      messages: stable === null ? 0 : before.length + stable.messages,
+    })
     const { agent, iteration } = this.#caller.about
     const approved = running.approvedAgents.has(placeKey(agent, iteration))
     if (caches && !this.#progress.fellBack && !approved) cacheAgent(running, facts, { output, history })
@@ -319,6 +332,7 @@ class AgentStep {
         ...this.#caller.about,
         output: asShown,
         cached,
+        ...this.#logs(),
         duration_ms: ports.clock.now() - this.#startedAt,
         usage: showSpent(spent),
         calls: this.#progress.calls,
@@ -331,6 +345,11 @@ class AgentStep {
     return output
   }
 
+  #logs(): { readonly logs?: string } {
+    const { agent, iteration } = this.#caller.about
+    return this.#running.code?.logsOf(`agent.${agent}`, iteration) ?? {}
+  }
+
   #failed(error: RunFailure): RunFailure {
     const running = this.#running
     const calls = [...this.#progress.calls, ...error.calls]
@@ -338,7 +357,7 @@ class AgentStep {
     const spent = spentBy(calls, (model) => priceOf(running, model))
     const duration_ms = running.ports.clock.now() - this.#startedAt
     const answer = error.answer === undefined ? {} : { answer: error.answer }
-    const data = { ...this.#caller.about, error: placed.error, ...answer, duration_ms, calls }
+    const data = { ...this.#caller.about, error: placed.error, ...answer, ...this.#logs(), duration_ms, calls }
     running.log.add("agent_failed", data, keepRequests(running, this.#progress), unrounded(spent.cost))
     spend(running, spent)
     running.unfinished.delete(this.#ownCalls)

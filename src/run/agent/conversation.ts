@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import { userText, type Message } from "../../log/messages.ts"
-import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
+import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract, StablePart } from "../../ports/model.ts"
+import { isOpenAi } from "../../ports/openai-endpoint.ts"
+import { leastCachedTokens, stableTokens } from "../../ports/stable-size.ts"
 import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { backendOf, pricing, providerKindOf } from "../context/backends.ts"
 import type { ModelCallReplayData } from "../../log/replay-data.ts"
@@ -9,10 +11,13 @@ import { storeMessages } from "../../log/stored-messages.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { Place } from "../shares/permits.ts"
 import { rejectionsOf, requirementFacts, type Requirements } from "../values/requirements.ts"
+import { askWithinBudgets } from "../context/within-budgets.ts"
 import { finishBeforeEnd } from "../context/run-context.ts"
-import { imagePart, imagesFrom, textPart } from "./agent-messages.ts"
+import { imagePart, imagesFrom, textPart, type StablePlace } from "./agent-messages.ts"
 import type { AgentTools, ToolReply } from "./agent-tools.ts"
+import { batchClaims } from "./model-watch.ts"
 import { ModelList } from "./fallback.ts"
+import { Ahead } from "./first-warms.ts"
 import type { Rendered, RenderedModel } from "./render-step.ts"
 import { addCalls, holdMemory, keepRequests, stepName, type StepContext } from "./step-context.ts"
 import { modelToolCallsOfTurn } from "../../base/limits.ts"
@@ -26,6 +31,7 @@ export class Conversation {
   readonly #step: StepContext
   readonly #watch: ModelWatch
   readonly #contract: OutputContract
+  #stable: StablePlace = { messages: 0, parts: 0, characters: 0 }
 
   constructor(step: StepContext, watch: ModelWatch, requirements: Requirements) {
     const { node, running } = step
@@ -40,7 +46,8 @@ export class Conversation {
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
-  async run(rendered: Rendered, history: Message[]): Promise<JsonObject> {
+  async run(rendered: Rendered, history: Message[], stable: StablePlace): Promise<JsonObject> {
+    this.#stable = stable
     const { running, caller, node, past, progress } = this.#step
     const { max_steps } = node
     const models = new ModelList(running, caller, rendered.models, (calls) => addCalls(progress, calls))
@@ -96,20 +103,90 @@ export class Conversation {
     return this.#step.past?.fallbacks.filter((one) => one.turn === turn) ?? []
   }
 
-  async #ask(
+  #ask(
     models: ModelList<RenderedModel>,
     history: readonly Message[],
     turn: number,
     tools: ReturnType<AgentTools["definitions"]>,
   ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
+    return askWithinBudgets(this.#step.running, this.#step.past?.begun.get(turn), (begun) =>
+      this.#askInTurn(models, history, turn, tools, begun),
+    )
+  }
+
+  async #askInTurn(
+    models: ModelList<RenderedModel>,
+    history: readonly Message[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+    begunBefore: BegunTurn | undefined,
+  ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
+    const entered = turn === 1 ? this.#enter(models.reached, history, tools) : null
+    if (!(entered instanceof Ahead)) {
+      if (entered !== null) await entered
+      return this.#askNow(models, history, turn, tools, begunBefore, null)
+    }
+    try {
+      return await this.#askNow(models, history, turn, tools, begunBefore, entered)
+    } finally {
+      entered.end()
+    }
+  }
+
+  /** Whether others that are sent the same beginning wait for this item, or it waits for one of them. */
+  #enter(
+    model: RenderedModel | undefined,
+    input: readonly Message[],
+    tools: ReturnType<AgentTools["definitions"]>,
+  ): Ahead | Promise<void> | null {
+    const { warms, running, node, caller } = this.#step
+    if (warms === null || model === undefined || caller.about.iteration === undefined) return null
+    const { name, system, settings } = model
+    const { api, endpoint } = backendOf(running, name)
+    const isKept = api === "anthropic" || (api !== "google" && isOpenAi(endpoint))
+    const { prompt_cache } = settings
+    if (!isKept || prompt_cache === "none") return null
+    // A backend keeps only what is marked.
+    if (api === "anthropic" && node.keeps_private === true && prompt_cache === null) return null
+    if (stableTokens({ tools, system, input }, this.#stableOf(model)) < leastCachedTokens) return null
+    return warms.enter(caller.about.iteration, name)
+  }
+
+  #stableOf({ stableSystem }: RenderedModel): StablePart {
+    return stableSystem === null
+      ? { system: null, ...this.#stable }
+      : { system: stableSystem, messages: 0, parts: 0, characters: 0 }
+  }
+
+  async #askNow(
+    models: ModelList<RenderedModel>,
+    history: readonly Message[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+    begunBefore: BegunTurn | undefined,
+    ahead: Ahead | null,
+  ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
     const { permits, signal } = this.#step.running
     this.#step.progress.turn = turn
+    const { running, caller, node } = this.#step
+    const lane = running.lanesOf.get(node.name)
+    const { reached } = models
+    const claims = lane === undefined || reached === undefined ? null : batchClaims(running, reached.name, reached.id)
+    const seat = lane === undefined ? null : await lane.seat(caller.about.iteration ?? 0, claims)
+    if (seat !== null) {
+      const watch = { ...this.#watch, batch: seat }
+      const answer = await models.ask(turn, begunBefore, (model, begun) =>
+        this.#askOne(model, history, turn, tools, begun, null, watch),
+      )
+      addCalls(this.#step.progress, answer.calls)
+      return { answer }
+    }
     const taken = permits.take()
     const place = taken instanceof Place ? taken : await taken
     try {
       signal.throwIfAborted()
-      const answer = await models.ask(turn, this.#step.past?.begun.get(turn), (model, begun) =>
-        this.#askOne(model, history, turn, tools, begun),
+      const answer = await models.ask(turn, begunBefore, (model, begun) =>
+        this.#askOne(model, history, turn, tools, begun, ahead),
       )
       addCalls(this.#step.progress, answer.calls)
       // A turn is stored with its first tool call. That call is made in the model's place: while it waited for another, a
@@ -131,28 +208,33 @@ export class Conversation {
   ): Promise<ModelTurn & { readonly kind: "output" }> {
     const { permits, signal } = this.#step.running
     this.#step.progress.turn = turn
-    const answer = await permits.use(async () => {
-      signal.throwIfAborted()
-      return models.ask(turn, this.#step.past?.begun.get(turn), async (model, begun) => {
-        const given = await this.#askOne(model, history, turn, [], begun)
-        if (given.kind === "output") return given
-        const message = "The model gave no output in the form that was asked for"
-        throw new RunFailure(wireError("output_error", [{ path: this.#step.caller.path, message }]), given.calls)
-      })
-    })
+    const answer = await askWithinBudgets(this.#step.running, this.#step.past?.begun.get(turn), (begunBefore) =>
+      permits.use(async () => {
+        signal.throwIfAborted()
+        return models.ask(turn, begunBefore, async (model, begun) => {
+          const given = await this.#askOne(model, history, turn, [], begun)
+          if (given.kind === "output") return given
+          const message = "The model gave no output in the form that was asked for"
+          throw new RunFailure(wireError("output_error", [{ path: this.#step.caller.path, message }]), given.calls)
+        })
+      }),
+    )
     if (answer.kind !== "output") throw new Error("A closing turn gives an output")
     addCalls(this.#step.progress, answer.calls)
     return answer
   }
 
   #askOne(
-    { name, id, system, settings }: RenderedModel,
+    rendered: RenderedModel,
     history: readonly Message[],
     turn: number,
     tools: ReturnType<AgentTools["definitions"]>,
     begun: BegunTurn | undefined,
+    ahead: Ahead | null = null,
+    watch = ahead === null ? this.#watch : this.#watchAhead(ahead),
   ): Promise<ModelTurn> {
-    const { running, caller } = this.#step
+    const { name, id, system, settings } = rendered
+    const { running, caller, node } = this.#step
     return running.ports.model.turn(
       {
         run_id: running.runId,
@@ -173,10 +255,36 @@ export class Conversation {
         turn,
         attempts_before: begun?.attempts ?? 0,
         progress: begun?.progress ?? null,
-        deltas: running.options.deltas,
+        deltas: watch.batch === undefined && running.options.deltas,
+        cache: {
+          mode: settings.prompt_cache ?? "auto",
+          isWritten: settings.prompt_cache !== null,
+          isLooped: node.loop !== null,
+          holdsPrivate: node.keeps_private === true,
+          stable: this.#stableOf(rendered),
+        },
+        ...(ahead !== null && { isAhead: true }),
       },
-      this.#watch,
+      watch,
     )
+  }
+
+  /** The others go on when it begins to be answered, or has failed. */
+  #watchAhead(ahead: Ahead): ModelWatch {
+    const watch = this.#watch
+    const { deltas } = this.#step.running.options
+    return {
+      ...watch,
+      began: () => ahead.end(),
+      delta: (attempt, text) => {
+        if (deltas) watch.delta(attempt, text)
+      },
+      retried: (retry) => {
+        // One that is asked again at once, in another way, has not failed.
+        if (retry.delay_ms > 0) ahead.end()
+        return watch.retried(retry)
+      },
+    }
   }
 
   /** All calls of one turn, side by side; their answers in the order of the calls. */

@@ -31,6 +31,11 @@ export class ModelList<Model extends { readonly name: string }> {
     this.#spent = spent
   }
 
+  /** The model that is asked next. */
+  get reached(): Model | undefined {
+    return this.#models[this.#reached]
+  }
+
   get fellBack(): boolean {
     return this.#reached > 0
   }

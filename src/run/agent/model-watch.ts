@@ -1,11 +1,17 @@
 import type { Rates } from "../budget/rates.ts"
 import type { CallToReserve, ModelWatch, PacedCall, PacingRequest, Reservation } from "../../ports/model.ts"
-import { loginOf } from "../context/backends.ts"
+import { batchPrice, type Price } from "../../plan/price-of-model.ts"
+import { RunEnding, wireError } from "../../ports/run-failure.ts"
+import { spentOf } from "../../log/consumption.ts"
+import { callKey } from "../../log/ledger-fold.ts"
+import { readProgress, storeProgress, type TurnProgress } from "../../log/turn-progress.ts"
+import { BudgetWait } from "../context/within-budgets.ts"
+import { BudgetUsedUp, type BudgetClaim, type Budgets } from "../budget/budgets.ts"
+import { backendOf, loginOf } from "../context/backends.ts"
 import { defaultOutput } from "../budget/budget.ts"
-import { showMoney } from "../../log/money.ts"
+import { showMoney, unrounded, worstCost, type Money } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
-import { storeProgress } from "../../log/turn-progress.ts"
-import type { RunContext } from "../context/run-context.ts"
+import { inScope, type LaneClaims, type RunContext } from "../context/run-context.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { StepProgress } from "./step-context.ts"
 
@@ -13,14 +19,25 @@ import type { StepProgress } from "./step-context.ts"
 export function modelWatch(running: RunContext, { about }: Caller, progress: StepProgress): ModelWatch {
   const { budget, log, ports, redactor, signal, gate } = running
   const { rates } = ports
+  const budgets = ports.budgets?.limitsCalls(running.caller, running.workflow) === true ? ports.budgets : null
+  let begun: { readonly model: string | null; readonly progress: TurnProgress | null } = { model: null, progress: null }
   return {
     signal,
     gate,
     arrivals: running.arrivals,
     now: () => ports.clock.now(),
     ...(rates !== undefined && { pace: (request) => pace(running, rates, about, request) }),
-    ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
+    ...(budget.limited || budgets !== null
+      ? {
+          reserve: (call) => {
+            // Another model of the list begins its part of the turn anew.
+            if (begun.model !== call.model) begun = { model: call.model, progress: null }
+            return reserve(running, about, call, budgets, begun.progress)
+          },
+        }
+      : {}),
     retried: ({ attempt, reason, delay_ms, progress: turnProgress, requirements }) => {
+      begun = { ...begun, progress: readProgress(begun.progress, storeProgress(turnProgress)) }
       const kept = { turn: progress.turn, progress: storeProgress(turnProgress) }
       const { added } = turnProgress
       const shownAdded = added === undefined ? {} : { added: shownMessages(added) }
@@ -59,21 +76,84 @@ function pace(
   })
 }
 
-/** Waits until the limits have room for the call, and stores what it may use at most. */
-async function reserve({ budget, log }: RunContext, about: Caller["about"], call: CallToReserve): Promise<Reservation> {
-  const { turn, attempt, model, price, input_tokens, max_tokens } = call
-  const need = { kind: "model", input: input_tokens, output: max_tokens ?? defaultOutput, price } as const
-  const grant = await budget.reserve(about.agent, need)
-  const cost = grant.cost === null ? null : showMoney(grant.cost)
-  log.add("model_call_started", { ...about, turn, attempt, model, reserved: { tokens: grant.tokens, cost } })
+/** Waits until limits and budgets have room for the call, and stores what it may use at most. */
+async function reserve(
+  running: RunContext,
+  about: Caller["about"],
+  call: CallToReserve,
+  budgets: Budgets | null,
+  progress: TurnProgress | null,
+): Promise<Reservation> {
+  const { budget, log, ledger } = running
+  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens } = call
+  const need = { kind: "model", input: input_tokens, output: max_tokens ?? defaultOutput, price: ownPrice } as const
+  const grant = budget.limited ? await budget.reserve(about.agent, need) : null
+  const price = ledgerPrice(running, model, id) ?? ownPrice
+  let claim: BudgetClaim | null = null
+  try {
+    if (budgets !== null) claim = await claimFrom(budgets, running, { ...call, price }, grant?.output ?? need.output)
+  } catch (error) {
+    grant?.settle(null, false)
+    const waits = running.options.on_budget === "wait" && error instanceof BudgetUsedUp
+    throw waits ? new BudgetWait(error, attempt - 1, progress) : error
+  }
+  const output = claim?.output ?? grant?.output ?? need.output
+  const tokens = input_tokens + output
+  const worst = (at: Price | null): Money | null => (at === null ? null : worstCost(input_tokens, output, at))
+  const [shownCost, cost] = [worst(ownPrice), worst(price)]
+  const reserved = { tokens, cost: shownCost === null ? null : showMoney(shownCost) }
+  const exactly = cost === null ? null : (unrounded(cost) ?? showMoney(cost))
+  log.add("model_call_started", { ...about, turn, attempt, model, reserved }, { id, cost: exactly, price })
+  if (claim !== null) ledger.hold(callKey({ ...about, ...inScope(running) }, turn, attempt), claim)
   try {
     await log.stored()
   } catch (error) {
-    grant.settle(null, false)
+    grant?.settle(null, false)
     throw error
   }
   return {
-    max_tokens: budget.boundsOutput ? grant.output : null,
-    settle: (usage, answered) => grant.settle(usage, answered),
+    max_tokens: budget.boundsOutput || claim !== null ? output : null,
+    settle: (usage, answered) => {
+      grant?.settle(usage, answered)
+      claim?.settle(spentOf(usage, answered, { tokens, cost }, price))
+    },
   }
+}
+
+/** How calls of batches reserve from the budgets of the caller; null where there are none. */
+export function batchClaims(running: RunContext, model: string, id: string): LaneClaims | null {
+  const { budgets } = running.ports
+  if (budgets?.limitsCalls(running.caller, running.workflow) !== true) return null
+  return async ({ attempt, input, output, price: ownPrice }) => {
+    const stated = ledgerPrice(running, model, id)
+    const price = stated === null ? ownPrice : batchPrice(stated)
+    const call = { turn: 1, attempt, model, id, price, input_tokens: input, max_tokens: output }
+    try {
+      return await claimFrom(budgets, running, call, output)
+    } catch (error) {
+      const waits = running.options.on_budget === "wait" && error instanceof BudgetUsedUp
+      throw waits ? new BudgetWait(error, attempt - 1, null) : error
+    }
+  }
+}
+
+/** The price that budgets go by, where the operator has one. */
+function ledgerPrice(running: RunContext, model: string, id: string): Price | null {
+  return running.ports.prices?.of(backendOf(running, model), id) ?? null
+}
+
+function claimFrom(
+  budgets: Budgets,
+  running: RunContext,
+  { model, id, input_tokens, price }: CallToReserve,
+  output: number,
+): Promise<BudgetClaim> {
+  const { caller, workflow, signal } = running
+  const costs = budgets.limitsCost(caller, workflow)
+  const counted = workflow === null ? ledgerPrice(running, model, id) : price
+  if (costs !== null && counted === null) {
+    const message = `model.${model} has no price that the budget ${costs.path} could go by`
+    throw new RunEnding(wireError("input_error", [{ path: `model.${model}`, code: "unpriced-model", message }]))
+  }
+  return budgets.reserve({ caller, workflow, input: input_tokens, output, price, signal })
 }

@@ -1,7 +1,9 @@
-import type { AgentNode, AssetKind } from "../../plan/plan-shape.ts"
+import type { Entry, Expression } from "../../plan/expression.ts"
+import type { AgentNode, AssetKind, UsePlan } from "../../plan/plan-shape.ts"
+import { stabilityOf, stableBeginning } from "../../plan/stable-part.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
 import type { CapturedValues } from "../../log/replay-data.ts"
-import type { FilePart, Message } from "../../log/messages.ts"
+import type { FilePart, Message, UserMessage } from "../../log/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { backendFacts, modelId } from "../context/backends.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
@@ -13,11 +15,12 @@ import { capture, noCaptures, requirementFacts } from "../values/requirements.ts
 import { serverFacts } from "../tools/tool-servers.ts"
 import { bind } from "../tools/bind.ts"
 import { renderPrompt } from "../tools/read-and-render.ts"
-import { compactFacts, continuedHistory } from "./agent-context.ts"
-import type { Instruction } from "./agent-messages.ts"
+import { compactFacts, continuedHistory, isShared } from "./agent-context.ts"
+import type { Instruction, StablePlace } from "./agent-messages.ts"
 import {
   evaluateText,
   joinedByRole,
+  placeWhenJoined,
   promptMessages,
   renderFiles,
   renderInstruction,
@@ -26,6 +29,7 @@ import {
 import { AgentTools } from "./agent-tools.ts"
 import type { CompactFacts } from "../context/cache-key.ts"
 import { cacheHash, fixedHash } from "../context/cache-key.ts"
+import type { Scope } from "../values/scope.ts"
 import type { StepContext } from "./step-context.ts"
 import { scopeAt } from "./step-context.ts"
 
@@ -36,6 +40,8 @@ export interface Rendered {
   readonly instruction: Instruction
   /** What was said before the instruction. */
   readonly said: readonly Message[]
+  /** How many of those stay the same from call to call. */
+  readonly stableSaid: number
   readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
@@ -47,6 +53,8 @@ export interface RenderedModel {
   /** The backend's. */
   readonly id: string
   readonly system: string | null
+  /** Characters of its stable beginning; null: all of it is. */
+  readonly stableSystem: number | null
   readonly settings: CallSettings
 }
 
@@ -56,6 +64,8 @@ export interface Asked {
   /** The history that it continues. */
   readonly continued: readonly Message[]
   readonly facts: string
+  /** Where the stable beginning ends in `messages`; null: in what is continued. */
+  readonly stable: StablePlace | null
 }
 
 /** A promise only where something has to be waited for: most steps have an instruction and nothing else. */
@@ -63,7 +73,13 @@ export function renderStep(step: StepContext): Rendered | Promise<Rendered> {
   const { running, node, effects } = step
   const calls = running.prepared.calls.get(node) ?? []
   const scope = scopeAt(step, "instruction")
-  const instruction = renderInstruction(node.instruction, scope, effects, (kind) => refusedAsset(step, kind))
+  const instruction = renderInstruction(
+    node.instruction,
+    scope,
+    effects,
+    (kind) => refusedAsset(step, kind),
+    stabilityOf(node),
+  )
   const isPlain =
     node.files.length + node.requires.length === 0 &&
     node.messages === undefined &&
@@ -78,9 +94,10 @@ export function renderStep(step: StepContext): Rendered | Promise<Rendered> {
 
 function plain(step: StepContext, calls: readonly CallSettings[], instruction: Instruction): Rendered {
   return {
-    models: calls.map((call) => rendered(step, call, null)),
+    models: calls.map((call) => rendered(step, call, null, null)),
     instruction,
     said: [],
+    stableSaid: 0,
     files: [],
     tools: AgentTools.none(step.running, step.node, step.caller),
     compact: null,
@@ -95,11 +112,15 @@ async function renderMore(
 ): Promise<Rendered> {
   const { running, node, caller, effects } = step
   const compact = node.context?.compact ?? null
+  const before = plain(step, calls, await instruction)
+  const { said, stable: stableSaid } =
+    node.messages === undefined
+      ? { said: before.said, stable: 0 }
+      : await renderMessages(node.messages, scopeAt(step, "messages"), effects, stabilityOf(node))
   return {
-    ...plain(step, calls, await instruction),
-    ...(node.messages !== undefined && {
-      said: await renderMessages(node.messages, scopeAt(step, "messages"), effects),
-    }),
+    ...before,
+    said,
+    stableSaid,
     ...(node.files.length > 0 && { files: await renderFiles(node.files, scopeAt(step, "file"), effects) }),
     ...(hasSystem(node, calls) && { models: await withSystems(step, calls) }),
     ...(hasTools(node) && { tools: await AgentTools.offered(running, node, caller, scopeAt(step, "uses"), effects) }),
@@ -115,11 +136,17 @@ function hasTools({ uses, workflows = [] }: AgentNode): boolean {
 /** What a test's given result needs: the instruction, and nothing that is asked elsewhere. */
 export async function renderGiven(step: StepContext): Promise<Rendered> {
   const { instruction: asked } = step.node
-  const instruction = await renderInstruction(asked, scopeAt(step, "instruction"), step.effects, () => null)
+  const instruction = await renderInstruction(
+    asked,
+    scopeAt(step, "instruction"),
+    step.effects,
+    () => null,
+    stabilityOf(step.node),
+  )
   const tools = AgentTools.none(step.running, step.node, step.caller)
   const requirements = requirementsOf(step, await captured(step))
   const models = await withSystems(step, step.running.prepared.calls.get(step.node) ?? [])
-  return { models, instruction, said: [], files: [], tools, compact: null, requirements }
+  return { models, instruction, said: [], stableSaid: 0, files: [], tools, compact: null, requirements }
 }
 
 function captured({ node, caller, scope }: StepContext): Promise<CapturedValues> {
@@ -128,8 +155,8 @@ function captured({ node, caller, scope }: StepContext): Promise<CapturedValues>
 
 function requirementsOf({ running, node, caller }: StepContext, values: CapturedValues): Requirements {
   const { path, about } = caller
-  const { work, plan } = running
-  return { requires: node.requires, captured: values, path, iteration: about.iteration ?? null, work, functions: plan }
+  const { work, plan: functions, code } = running
+  return { requires: node.requires, captured: values, path, iteration: about.iteration ?? null, work, functions, code }
 }
 
 /** Why one of the agent's models cannot take a kind of asset. Kinds that the source tells are the checker's. */
@@ -146,49 +173,93 @@ function hasSystem({ system }: AgentNode, calls: readonly CallSettings[]): boole
 /** The models with their system texts: the agent's own, or else that of each model. */
 async function withSystems(step: StepContext, calls: readonly CallSettings[]): Promise<RenderedModel[]> {
   const { system } = step.node
-  const own = system === null ? null : await evaluateText(system, scopeAt(step, "system"), step.effects)
+  const scope = scopeAt(step, "system")
+  const own = system === null ? null : await evaluateText(system, scope, step.effects)
+  const stableOwn = system === null ? null : await stableCharacters(step, system, scope)
   const models: RenderedModel[] = []
   for (const call of calls) {
-    const model = rendered(step, call, own)
-    models.push(own === null ? { ...model, system: await modelSystem(step, call) } : model)
+    const path = `model.${call.model}.system`
+    const text =
+      own ?? (call.system === null ? null : await evaluateText(call.system, { ...scope, path }, step.effects))
+    const stable = own === null && call.system !== null ? await stableCharacters(step, call.system, scope) : stableOwn
+    models.push(rendered(step, call, text, stable))
   }
   return models
 }
 
-function rendered(step: StepContext, settings: CallSettings, system: string | null): RenderedModel {
-  const name = settings.model
-  return { name, id: modelId(step.running, name, step.scope), system, settings }
+/** Characters of the stable beginning of a text; null: all of it is stable. */
+async function stableCharacters(
+  { node, effects }: StepContext,
+  text: Expression,
+  scope: Scope,
+): Promise<number | null> {
+  const parts = stableBeginning(text, stabilityOf(node))
+  return parts === null ? null : (await evaluateText({ op: "text", parts }, scope, effects)).length
 }
 
-/** The system text of a model, for agents that have none of their own. */
-async function modelSystem(step: StepContext, { model, system }: CallSettings): Promise<string | null> {
-  return system === null ? null : evaluateText(system, { ...step.scope, path: `model.${model}.system` }, step.effects)
+function rendered(
+  step: StepContext,
+  settings: CallSettings,
+  system: string | null,
+  stableSystem: number | null,
+): RenderedModel {
+  const name = settings.model
+  return { name, id: modelId(step.running, name, step.scope), system, stableSystem, settings }
 }
 
 /** A promise only where prompts are rendered, or where there is much to hash. */
 export function askedOf(step: StepContext, rendered: Rendered): Asked | Promise<Asked> {
   const { parts } = rendered.instruction
-  const instruction: Message = {
+  const instruction: UserMessage = {
     role: "user",
     parts: rendered.files.length === 0 ? parts : [...parts, ...rendered.files],
   }
-  if (step.node.uses.length === 0) return askedWith(step, rendered, messagesOf(step, rendered, [instruction]))
-  return renderPrompts(step).then((prompts) => {
-    return askedWith(step, rendered, messagesOf(step, rendered, [...prompts, instruction]))
-  })
+  if (step.node.uses.length === 0) return askedWith(step, rendered, [], instruction)
+  return renderPrompts(step).then((prompts) => askedWith(step, rendered, prompts, instruction))
 }
 
-/** With what was said before, where the agent says so. */
-function messagesOf({ node }: StepContext, { said }: Rendered, own: readonly Message[]): readonly Message[] {
-  return node.messages === undefined ? own : joinedByRole([...said, ...own])
-}
-
-function askedWith(step: StepContext, rendered: Rendered, messages: readonly Message[]): Asked | Promise<Asked> {
+function askedWith(
+  step: StepContext,
+  rendered: Rendered,
+  prompts: readonly Message[],
+  instruction: UserMessage,
+): Asked | Promise<Asked> {
   const { context } = step.node
+  const all = [...rendered.said, ...prompts, instruction]
+  // What was said before is joined, where the agent says so.
+  const joins = step.node.messages !== undefined
+  const messages = joins ? joinedByRole(all) : all
+  const place = stablePlace(step, rendered, prompts.length)
+  const stable = place === null || !joins ? place : placeWhenJoined(all, place)
   const continued = context === null ? [] : continuedHistory(step.running, context)
-  const asked = (): Asked => ({ messages, continued, facts: hashOf(step, rendered, continued, messages) })
+  const asked = (): Asked => ({ messages, continued, facts: hashOf(step, rendered, continued, messages), stable })
   const turn = loopTurns.forLarge(memoryOf(messages) + memoryOf(continued))
   return turn === null ? asked() : whileBusy(step.running, turn).then(asked)
+}
+
+/** Where the stable beginning ends in what an agent says itself. */
+function stablePlace(
+  { running, node }: StepContext,
+  { said, stableSaid, instruction }: Rendered,
+  prompts: number,
+): StablePlace | null {
+  const isStable = stabilityOf(node)
+  const { context, loop } = node
+  const areStable = (entries: readonly Entry[] = []): boolean => entries.every(({ value }) => isStable(value))
+  if (context !== null && (loop === null || (context.compact !== null && !isShared(running, node, context))))
+    return null
+  if (stableSaid < said.length) return { messages: stableSaid, parts: 0, characters: 0 }
+  const rendersSame = (use: UsePlan): boolean =>
+    use.kind !== "prompt" ||
+    (loop !== null && areStable(use.bindings) && areStable(running.plan.prompts[use.name]?.bindings))
+  if (prompts > 0 && !node.uses.every(rendersSame)) return { messages: said.length, parts: 0, characters: 0 }
+  const messages = said.length + prompts
+  if (instruction.stable !== null) return { messages, ...instruction.stable }
+  const end = node.files.findIndex(
+    ({ name, content, media_type }) => ![name, content, media_type].every((one) => isStable(one)),
+  )
+  if (end < 0) return { messages: messages + 1, parts: 0, characters: 0 }
+  return { messages, parts: instruction.parts.length + end, characters: 0 }
 }
 
 async function renderPrompts(step: StepContext): Promise<Message[]> {

@@ -6,6 +6,7 @@ import type { AgentReplayState } from "../../log/replay-state.ts"
 import type { RunContext } from "../context/run-context.ts"
 import type { Sent } from "../context/requests.ts"
 import type { StoredRequests } from "../../log/stored-requests.ts"
+import type { FirstWarms } from "./first-warms.ts"
 import type { Caller } from "./agent-tools.ts"
 
 /** One step of an agent, as its parts share it. */
@@ -19,6 +20,8 @@ export interface StepContext {
   /** With the step's loop variables and its own dynamic values. */
   readonly scope: Scope
   readonly progress: StepProgress
+  /** Lets one item of a loop go ahead of the others. Null outside of loops. */
+  readonly warms: FirstWarms | null
 }
 
 /** What a step has done so far. */

@@ -17,6 +17,12 @@ export interface ModelNeed {
   readonly price: Price | null
 }
 
+/** What a call may use at most. */
+export interface Reserved {
+  readonly tokens: number
+  readonly cost: Money | null
+}
+
 export type Need = ModelNeed | { readonly kind: "tool" }
 
 /** A call that may be made now. It holds what it may use at most until it is settled. */
@@ -113,6 +119,17 @@ export class Budget {
     })
   }
 
+  /** The reservation of a call that the log counts as used: it is under way, and what it uses takes the place of that. */
+  resume(agent: string | null, need: ModelNeed, reserved: Reserved): Grant {
+    const accounts = this.#accountsOf(agent)
+    for (const one of accounts) {
+      one.used.tokens -= reserved.tokens
+      one.used.cost -= reserved.cost ?? 0n
+      one.used.model_calls--
+    }
+    return this.#grant(need, accounts, need.output, reserved)
+  }
+
   /** All that a call counts for, the outermost first. */
   #accountsOf(agent: string | null): Account[] {
     const outer = this.#around === null ? [] : this.#around.budget.#accountsOf(this.#around.agent)
@@ -167,10 +184,9 @@ export class Budget {
     return null
   }
 
-  #grant(need: Need, accounts: readonly Account[], output: number): Grant {
+  #grant(need: Need, accounts: readonly Account[], output: number, reserved = reservedBy(need, output)): Grant {
     const isModel = need.kind === "model"
-    const tokens = isModel ? need.input + output : 0
-    const cost = isModel && need.price !== null ? worstCost(need.input, output, need.price) : null
+    const { tokens, cost } = reserved
     this.#ledger.open++
     for (const one of accounts) {
       one.open++
@@ -202,6 +218,12 @@ export class Budget {
     for (const { reject } of waiting) reject(this.#signal.reason)
     if (this.#around !== null) this.#serve()
   }
+}
+
+function reservedBy(need: Need, output: number): Reserved {
+  if (need.kind === "tool") return { tokens: 0, cost: null }
+  const { input, price } = need
+  return { tokens: input + output, cost: price === null ? null : worstCost(input, output, price) }
 }
 
 function account(budget: Budget, limits: LimitSet, used: Consumption): Account {

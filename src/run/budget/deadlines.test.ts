@@ -28,3 +28,24 @@ test("each is called when its time has come, in whatever order they were added, 
   add(0, "too late")
   assert.equal(called.length, 4)
 })
+
+test("each that is due has a turn of the event loop; those that are taken back meanwhile have none, and new ones come in time", async () => {
+  const clock = new ManualClock()
+  const deadlines = new Deadlines(clock)
+  const called: number[] = []
+  const takeBack = [0, 1, 2, 3].map((nth) => deadlines.add(100, () => called.push(nth)))
+  deadlines.add(300, () => called.push(300))
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  clock.advance(100)
+  for (let turns = 0; called.length < 2 && turns < 10; turns++) await turn()
+  assert.deepEqual(called, [0, 1])
+  takeBack[2]?.()
+  deadlines.add(50, () => called.push(50))
+  for (let turns = 0; turns < 5; turns++) await turn()
+  assert.deepEqual(called, [0, 1, 3])
+  for (const step of [50, 150]) {
+    clock.advance(step)
+    await turn()
+  }
+  assert.deepEqual(called, [0, 1, 3, 50, 300])
+})

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../event-loop/in-turns.ts"
 import type { Clock } from "../../ports/clock.ts"
 
 interface Entry {
@@ -52,20 +53,20 @@ export class Deadlines {
     )
   }
 
-  #wake(): void {
-    if (this.#closed) return
-    const now = this.#clock.monotonic()
-    let next = Number.POSITIVE_INFINITY
-    for (const entry of this.#entries) {
-      if (entry.at > now) next = Math.min(next, entry.at)
-      else {
-        this.#entries.delete(entry)
-        entry.passed()
-      }
-    }
+  async #wake(): Promise<void> {
     this.#wait = null
     this.#waitsUntil = Number.POSITIVE_INFINITY
-    if (next < Number.POSITIVE_INFINITY) this.#waitUntil(next)
+    const now = this.#clock.monotonic()
+    const due = [...this.#entries].filter(({ at }) => at <= now)
+    for (const [nth, entry] of due.entries()) {
+      // A run that ends stops all that it does: each has a turn of its own.
+      if (nth > 0) await nextTurn()
+      if (this.#entries.delete(entry)) entry.passed()
+    }
+    if (this.#closed) return
+    let next = Number.POSITIVE_INFINITY
+    for (const { at } of this.#entries) next = Math.min(next, at)
+    if (next < this.#waitsUntil) this.#waitUntil(next)
   }
 }
 

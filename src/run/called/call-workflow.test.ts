@@ -248,7 +248,7 @@ test("usage of a call is that of all inside, and usage of the run is the sum", a
 function counting(): ScriptedModel {
   return new ScriptedModel(async (request, watch) => {
     const price = null
-    const call = { turn: request.turn, attempt: 1, model: request.name, price, input_tokens: 1, max_tokens: 1 }
+    const call = { turn: request.turn, attempt: 1, model: request.name, id: "", price, input_tokens: 1, max_tokens: 1 }
     const reserved = await watch.reserve?.(call)
     reserved?.settle(
       { input_tokens: 1, output_tokens: 1, cached_tokens: 0, written_tokens: 0, reasoning_tokens: 0 },

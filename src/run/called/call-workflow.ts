@@ -131,6 +131,7 @@ export async function callWorkflow(running: RunContext, written: WorkflowCall): 
     {
       ...of,
       output: asShown,
+      ...inside?.logs(),
       duration_ms: ports.clock.now() - startedAt,
       usage: showSpent(inside?.spent ?? nothingSpent),
     },

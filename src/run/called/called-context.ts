@@ -6,6 +6,7 @@ import { callingAgent } from "../../plan/call-scope.ts"
 import type { CalledWorkflow } from "../../plan/plan-shape.ts"
 import { Budget } from "../budget/budget.ts"
 import { limitsOfRun } from "../budget/limit-scopes.ts"
+import { calledSecrets } from "../context/called-secrets.ts"
 import { closeHost, keepValue, openContext, type RunContext } from "../context/run-context.ts"
 import type { Place } from "../shares/permits.ts"
 
@@ -18,6 +19,8 @@ export interface CalledRun {
   toEnd(): Promise<JsonObject>
   /** Used by all that happened inside. */
   readonly spent: Spent
+  /** What code of its output wrote. */
+  logs(): { readonly logs?: string }
 }
 
 /**
@@ -47,7 +50,7 @@ export function calledContext(
     around,
     plan,
     input,
-    secrets: secretsOf(around, called),
+    secrets: calledSecrets(around.secrets, called),
     ports: around.ports.within?.(called.name) ?? around.ports,
     log: around.log.within(scope),
     permits: around.permits.within(signal, place),
@@ -89,16 +92,11 @@ export function calledContext(
   }
   return {
     toEnd,
+    logs: () => running.code?.logsOf("output") ?? {},
     get spent() {
       return running.spent
     },
   }
-}
-
-/** The secrets of the calling file under the names that the called file has for them. */
-function secretsOf({ secrets }: RunContext, called: CalledWorkflow): JsonObject {
-  const bound = Object.entries(called.secrets).map(([name, of]) => [name, of === null ? null : (secrets[of] ?? null)])
-  return Object.fromEntries(bound) as JsonObject
 }
 
 // Created once: an error captures its stack, which takes time.

@@ -27,6 +27,7 @@ interface FailingIn {
  */
 export function endsRun(error: WireError, scope: string | null): boolean {
   return error.issues.some(({ path }) => {
+    if (budgetPaths.test(path)) return true
     const limit = limitPaths.exec(path)
     return limit !== null && isWithin(scope, limit[1] ?? null)
   })
@@ -45,7 +46,7 @@ export function failureOfCall(scope: string, around: string | null, found: RunFa
   const { error } = found
   const issues = (error.issues.length === 0 ? [{ path: "", message: error.message }] : error.issues).map((issue) => {
     const { path } = issue
-    if (limitPaths.test(path) || path.startsWith(`${scope}/`)) return issue
+    if (limitPaths.test(path) || budgetPaths.test(path) || path.startsWith(`${scope}/`)) return issue
     return { ...issue, path: path === "" ? scope : `${scope}/${path}` }
   })
   const placed = { ...error, issues }
@@ -57,6 +58,9 @@ export function failureOfCall(scope: string, around: string | null, found: RunFa
 const limitPaths =
   /^(?:(.+)\/)?(?:limits|options\.limits|agent\.[^./]+\.limits)\.(?:cost|tokens|model_calls|tool_calls|time_seconds)$/
 
+/** Places in the operator's file of budgets. */
+const budgetPaths = /^(?:callers|workflows)\..+\.(?:cost|tokens|runs)_per_(?:hour|day|month)$/
+
 const places =
   /^(?:agent|ask|dynamic|provider|model|mcp|api|tool|resource|prompt|output|input|secrets|limits|options)(?:[.[]|$)/
 
@@ -64,5 +68,5 @@ const places =
 const scoped = /^\w+@/
 
 function namesPlace(path: string): boolean {
-  return places.test(path) || scoped.test(path)
+  return places.test(path) || budgetPaths.test(path) || scoped.test(path)
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { LoopPlan } from "../../plan/expression.ts"
-import type { AgentNode, AskNode } from "../../plan/plan-shape.ts"
+import type { AgentNode, AskNode, WaitNode } from "../../plan/plan-shape.ts"
 import { describe, problem, textOf } from "../values/scope.ts"
 import { evaluateEffects, type Effects } from "../values/evaluate-effects.ts"
 import { failure } from "../../ports/run-failure.ts"
@@ -10,7 +10,7 @@ import { outerScope, type RunContext } from "./run-context.ts"
 /** What a step loops over: an array of no more items than the operator allows. */
 export async function loopItems(
   running: RunContext,
-  node: AgentNode | AskNode,
+  node: AgentNode | AskNode | WaitNode,
   loop: LoopPlan,
   effects: Effects,
 ): Promise<readonly JsonValue[]> {
@@ -30,7 +30,7 @@ export async function loopItems(
 /** The variables of one iteration. */
 export function loopVariables(
   running: RunContext,
-  node: AgentNode | AskNode,
+  node: AgentNode | AskNode | WaitNode,
   { pattern, index }: LoopPlan,
   item: JsonValue,
   iteration: number,

@@ -77,13 +77,14 @@ export class RequestKeeper {
   }
 
   #keepOne({ call_id, request, shown: seen = request }: Sent, parts: Record<string, JsonValue>): StoredRequest {
-    const { headers, body: text, method = "POST" } = request
+    const { headers, body: text, method = "POST", stable_bytes } = request
     const about = {
       call_id,
       method,
       url: this.#redactor.redact(withoutLogin(seen.url)),
       headers: shownHeaders(headers),
       bytes: Buffer.byteLength(text),
+      ...(stable_bytes !== undefined && { stable_bytes }),
     }
     if (seen.body.length <= smallBody && seen.body.length <= this.#left && this.#redactor.holdsNone(seen.body)) {
       this.#left -= seen.body.length

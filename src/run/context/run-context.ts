@@ -1,36 +1,48 @@
+import type { BatchSeat } from "../../ports/batch-seat.ts"
 import type { CanonicalText } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { Budget } from "../budget/budget.ts"
 import type { PriceList } from "../budget/price-list.ts"
+import type { BudgetClaim, Budgets } from "../budget/budgets.ts"
+import type { Price } from "../../plan/price-of-model.ts"
+import type { RunLedger } from "../log/run-ledger.ts"
 import type { Rates } from "../budget/rates.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
 import type { Scope, StepFailure } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
+import { RunCode, type CodeUse } from "../values/run-code.ts"
 import { defaultMaxKept } from "../values/evaluation-work.ts"
 import type { InterruptedStep, WireError } from "../../log/events.ts"
 import type { EventLog } from "../log/log.ts"
 import type { Permits } from "../shares/permits.ts"
 import type { Message } from "../../log/messages.ts"
 import type { Backend, ModelClient } from "../../ports/model.ts"
+import type { ModelBatches } from "../../ports/model-batches.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { CodeHost } from "../../ports/code.ts"
 import type { Arrivals } from "../../ports/egress.ts"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { pass, type Gate } from "../../ports/gate.ts"
 import type { HostSession, ToolHost } from "../../ports/tools.ts"
 import type { RunOptions, RunStore } from "../../ports/store.ts"
+import { hasCode } from "../../plan/plan-functions.ts"
 import { prepare, type Prepared } from "../../plan/prepare.ts"
 import type { Questions } from "../questions/ask-and-wait.ts"
+import type { OpenWaits } from "../waiting/open-waits.ts"
 import { namedSecrets, type Redactor } from "../secrets/redact.ts"
 import type { ServerSecrets } from "../secrets/secrets-of-run.ts"
 import type { EarlierRun } from "../../log/earlier-run.ts"
+import type { Alarm } from "../../log/replay-data.ts"
 import type { QuestionOutcome, QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
 import type { RunValues } from "./run-values.ts"
 import type { TakenRun } from "./taken-run.ts"
 import { addSpent, type Spent } from "../../log/usage.ts"
 import type { RequestKeeper, Sent } from "./requests.ts"
 import {
+  codeRunMs,
   runCalledWorkflows,
   runCalls,
   runKeptRequestsBytes,
@@ -39,7 +51,26 @@ import {
   runValueBytes,
 } from "../../base/limits.ts"
 
+/** Reserves for a call of a batch from the budgets of the caller. */
+export type LaneClaims = (call: {
+  readonly attempt: number
+  readonly input: number
+  readonly output: number
+  readonly price: Price | null
+}) => Promise<BudgetClaim>
+
+/** The batches of an agent. */
+export interface Lane {
+  /** How the item of an iteration makes its calls; null: directly, as other agents do. */
+  seat(iteration: number, claims: LaneClaims | null): Promise<BatchSeat | null>
+  /** Batches that the vendor knows, or may know. */
+  readonly open: readonly { readonly id: string; readonly model: string; readonly providerId: string | null }[]
+}
+
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
+
+/** A value that a test gives to a wait. */
+export type GivenValue = { readonly value: JsonValue } | { readonly error: WireError }
 
 /** A call whose result a test may give. */
 export interface GivenCall {
@@ -53,6 +84,8 @@ export interface GivenCall {
 export interface RunPorts {
   readonly store: RunStore
   readonly model: ModelClient
+  /** Makes calls in batches. Without it all are made directly. */
+  readonly batches?: ModelBatches
   readonly tools: ToolHost
   readonly clock: Clock
   readonly random: RandomSource
@@ -60,8 +93,12 @@ export interface RunPorts {
   bug(error: unknown): void
   /** Called with sentences for the operator: ordinary ones at `info`. */
   note?(run_id: string, sentence: string, level: "info" | "error"): void
+  /** The sandbox for code, loaded when it is first needed; absent where a service runs none. */
+  readonly code?: () => Promise<CodeHost>
   /** In a test: the result that a step is given, in place of asking its model or a person. */
   given?(step: string, iteration: number | null, call?: GivenCall): GivenResult | undefined
+  /** In a test: the value that a wait is given. Nothing waits there. */
+  givenWait?(step: string, iteration: number | null): GivenValue | undefined
   /** In a test: the ports of a file that this one calls, with what its steps are given. */
   within?(workflow: string): RunPorts
   /** In a test: what `run` is. */
@@ -72,6 +109,8 @@ export interface RunPorts {
   shortage?(): string | null
   /** Prices of models that have none in their file. */
   readonly prices?: PriceList
+  /** What callers and workflows may use in an hour, a day or a month. */
+  readonly budgets?: Budgets
   /** Paces the model calls of all runs. */
   readonly rates?: Rates
   /** The server's own secrets, for workflows of its folder. */
@@ -107,6 +146,8 @@ export interface RunLimits {
   readonly requestBytes: number
   /** How long a run keeps what it has paid for while the store fails, before it is given back. */
   readonly storePatienceMs: number
+  /** CPU of all calls of code. */
+  readonly codeMs: number
 }
 
 export const defaultLimits: RunLimits = {
@@ -122,6 +163,7 @@ export const defaultLimits: RunLimits = {
   logBytes: 512 * 1024 * 1024,
   requestBytes: runKeptRequestsBytes,
   storePatienceMs: 120_000,
+  codeMs: codeRunMs,
 }
 
 /** A step that has not ended: its model calls, and those of its requests that no event has kept. */
@@ -144,7 +186,11 @@ export interface SharedContext {
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
   readonly redactor: Redactor
+  /** All that its steps wait for. */
+  readonly waits: OpenWaits
   readonly questions: Questions
+  /** What it has used by the hour. */
+  readonly ledger: RunLedger
   /** Each step of the run that has not ended, those of called workflows included. */
   readonly unfinished: Set<() => UnfinishedStep>
   /** Keeps the requests of model calls and tool calls; null where that is switched off. */
@@ -153,6 +199,10 @@ export interface SharedContext {
   readonly arrivals: Arrivals
   /** What the expressions cost. */
   readonly work: EvaluationWork
+  /** What code may still use. */
+  readonly codeUse: CodeUse
+  /** Of all agents of the run that make their calls in batches, those of called workflows included. */
+  readonly lanes: Set<{ readonly running: RunContext; readonly agent: string; readonly lane: Lane }>
   /** Work outside of the permits that does not wait for people. */
   readonly busyWork: Set<Promise<void>>
   /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
@@ -198,6 +248,7 @@ export interface RunContext extends SharedContext, OwnContext {
   readonly agents: Map<string, JsonValue>
   readonly rounds: Map<string, JsonValue>
   readonly answers: Map<string, JsonValue>
+  readonly waited: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
   /** Why steps and calls failed that it went on after, by their `placeKey`, where an expression asks. */
   readonly failures: Map<string, StepFailure>
@@ -205,10 +256,14 @@ export interface RunContext extends SharedContext, OwnContext {
   readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
   readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
+  /** Of agents that make their calls in batches, by agent. */
+  readonly lanesOf: Map<string, Lane>
   /** By model. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
   readonly backendFacts: Map<string, CanonicalText>
+  /** Calls code; null for a plan without any. */
+  code: RunCode | null
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
@@ -224,7 +279,7 @@ export interface RunContext extends SharedContext, OwnContext {
 export function openContext(shared: SharedContext, own: OwnContext): RunContext {
   const { past, plan, secrets } = own
   let named: JsonObject | null = null
-  return {
+  const running: RunContext = {
     ...shared,
     ...own,
     shared,
@@ -235,12 +290,15 @@ export function openContext(shared: SharedContext, own: OwnContext): RunContext 
     agents: new Map(),
     rounds: new Map(),
     answers: new Map(),
+    waited: new Map(),
     dynamics: new Map(),
     failures: new Map(),
     histories: new Map(),
     summaries: new Map(),
+    lanesOf: new Map(),
     backends: new Map(),
     backendFacts: new Map(),
+    code: null,
     host: null,
     toolCalls: new Map(past.toolCalls),
     siteCalls: new Map(past.siteCalls),
@@ -248,6 +306,24 @@ export function openContext(shared: SharedContext, own: OwnContext): RunContext 
     keptBytes: 0,
     backgroundWork: new Set(),
   }
+  if (hasCode(plan)) running.code = codeOf(running)
+  return running
+}
+
+function codeOf(running: RunContext): RunCode {
+  const { runId, scope, caller, ports, signal, codeUse } = running
+  return new RunCode({
+    host: ports.code,
+    use: codeUse,
+    seed: scope === null ? runId : `${runId}/${scope}`,
+    share: caller,
+    now: () => {
+      const { started_at: startedAt } = running.run
+      return typeof startedAt === "string" ? Date.parse(startedAt) : 0
+    },
+    signal,
+    busy: (work) => whileBusy(running, work),
+  })
 }
 
 /** Closes its connections. */
@@ -294,6 +370,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     agents: running.agents,
     rounds: running.rounds,
     answers: running.answers,
+    waited: running.waited,
     dynamics: running.dynamics,
     failures: running.failures,
     locals: none,
@@ -304,6 +381,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     path,
     iteration: null,
     functions: running.plan,
+    ...(running.code !== null && { code: running.code }),
     work: running.work,
   }
 }
@@ -313,6 +391,9 @@ export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise
   return running.permits.use(() => callStored(running, call))
 }
 
+/** What it takes to begin a call, in bytes of large work. */
+const callBytes = 16 * 1024
+
 /**
  * Makes a call in a place that the caller has. It waits until recorded work is durable: the receiver of the call may rely on
  * it that what led to it is never done again.
@@ -320,7 +401,9 @@ export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise
 export function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
   const stored = running.log.workStored()
   if (stored === null) return callWithLease(running, call)
-  return stored.then(() => {
+  // Hundreds of calls may be stored together: they begin a few at a time.
+  const turn = stored.then(() => loopTurns.spend(callBytes))
+  return turn.then(() => {
     running.signal.throwIfAborted()
     return callWithLease(running, call)
   })
@@ -360,6 +443,15 @@ export function outcomeOf(
 ): Promise<QuestionOutcome> {
   if (question.outcome === null) permits.giveUp()
   return questions.outcome(question, signal)
+}
+
+/**
+ * Resolves at the time of the alarm. Where the run has nothing else to do it parks, and its steps find out anew, when it is woken, whether they still have to wait.
+ * Call it without a permit: a run with an open permit does not park.
+ */
+export function untilAlarm({ waits, permits, signal }: RunContext, alarm: Alarm): Promise<void> {
+  permits.giveUp()
+  return waits.alarm(alarm, signal)
 }
 
 /** Runs on beside the run, whose end waits for it. */

@@ -1,5 +1,5 @@
 /** Nodes that start in one turn of the event loop: a plan may have tens of thousands that wait for nothing. */
-const perTurn = 100
+const perTurn = 25
 
 /**
  * Starts each node when those that it waits for are done, all that can side by side. Resolves when every started node has

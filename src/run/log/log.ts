@@ -6,7 +6,9 @@ import { failure } from "../../ports/run-failure.ts"
 import { roleOf } from "../../log/event-schemas.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import { isProgress } from "../../log/fold.ts"
+import type { LedgerRow } from "../../log/ledger-fold.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
+import type { RunLedger } from "./run-ledger.ts"
 import { SharedParts } from "./shared-parts.ts"
 import type { StoredRun } from "../shares/stored-share.ts"
 import { bytesOver } from "../values/value-size.ts"
@@ -41,6 +43,8 @@ export interface LogBounds {
   readonly stored?: StoredRun | undefined
   /** Called again and again while events wait for a store that has failed for `stalledMs`. */
   readonly stalled?: ((error: StoreFailure) => void) | undefined
+  /** Counts what the run uses. */
+  readonly ledger?: RunLedger
   /** Called when events are stored that say that the run got further. */
   readonly progressed?: () => void
 }
@@ -64,6 +68,7 @@ export class RunLog {
   readonly #patienceMs: number
   readonly #stalled: LogBounds["stalled"]
   readonly #progressed: LogBounds["progressed"]
+  readonly #ledger: RunLedger | undefined
   /** Made when a store fails: most runs never need it. */
   #giveUp: AbortController | null = null
   #gaveUp = false
@@ -105,6 +110,7 @@ export class RunLog {
     this.#patienceMs = bounds.patienceMs ?? 0
     this.#stalled = bounds.stalled
     this.#progressed = bounds.progressed
+    this.#ledger = bounds.ledger
   }
 
   /** The same log for a workflow that the run calls. */
@@ -217,12 +223,14 @@ export class RunLog {
         const turn = loopTurns.forLarge(bytes)
         if (turn !== null) await turn
         const began = this.#clock.monotonic()
+        const entries = this.#ledger?.take(batch)
         try {
-          await this.#store.append(this.#lease, batch)
+          await this.#append(batch, entries)
         } catch (error) {
-          await this.#appendAgain(batch, error, began)
+          await this.#appendAgain(batch, entries, error, began)
         }
         this.#storedId += batch.length
+        this.#ledger?.stored()
         if (this.#progressed !== undefined && batch.some(isProgress)) this.#progressed()
         this.#wake()
       }
@@ -234,6 +242,12 @@ export class RunLog {
       this.#onFailure(error)
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     }
+  }
+
+  #append(batch: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
+    return entries.length === 0
+      ? this.#store.append(this.#lease, batch)
+      : this.#store.append(this.#lease, batch, entries)
   }
 
   /** The next events to store: all that wait, or as many as one turn of the event loop can handle. */
@@ -264,7 +278,12 @@ export class RunLog {
   }
 
   /** Stores what a store has failed to store, `began` being the time of the first attempt. */
-  async #appendAgain(batch: readonly LogEvent[], failed: unknown, began: number): Promise<void> {
+  async #appendAgain(
+    batch: readonly LogEvent[],
+    entries: readonly LedgerRow[] | undefined,
+    failed: unknown,
+    began: number,
+  ): Promise<void> {
     const deadline = began + this.#patienceMs
     let error = failed
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
@@ -275,7 +294,7 @@ export class RunLog {
       await this.#clock.sleep(pause, this.#giveUp.signal).catch(() => undefined)
       if (await this.#isStored(batch)) return
       try {
-        await this.#store.append(this.#lease, batch)
+        await this.#append(batch, entries)
         return
       } catch (again) {
         error = again

@@ -98,13 +98,14 @@ export function shareParts(store: RunStore): RunStore {
   const written = new WeakMap<Lease, SharedParts>()
   const whole = new WholeQuestions(store)
   return overlayStore(store, {
-    append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-      if (!events.some(({ type }) => type === "question_asked")) return store.append(lease, events)
+    append(...[lease, events, entries]: Parameters<RunStore["append"]>): Promise<void> {
+      if (!events.some(({ type }) => type === "question_asked")) return store.append(lease, events, entries)
       const parts = written.get(lease) ?? new SharedParts()
       written.set(lease, parts)
       return store.append(
         lease,
         events.map((event) => (event.type === "question_asked" ? parts.shorten(event) : event)),
+        entries,
       )
     },
     async read(...call: Parameters<RunStore["read"]>): Promise<LogEvent[]> {

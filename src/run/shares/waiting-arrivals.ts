@@ -10,10 +10,15 @@ interface CountedMemory {
   arrived(): void
 }
 
+/** An answer that waits, maybe at two places: where it arrives, and where it is put together. */
 interface Waiting {
-  readonly arrival: RunArrival
   readonly memory: CountedMemory
-  readonly go: () => void
+  readonly go: (() => void)[]
+}
+
+interface OfCaller {
+  first: RunArrival | null
+  readonly queue: Map<RunArrival, Waiting>
 }
 
 /**
@@ -21,12 +26,12 @@ interface Waiting {
  * all the same: else answers of which each has arrived in part would wait for each other. The next one takes its place when it is over.
  */
 export class WaitingArrivals {
-  readonly #callers = new Map<string, { first: RunArrival | null; readonly queue: Set<Waiting> }>()
+  readonly #callers = new Map<string, OfCaller>()
   #looks = false
 
   /** Null where the answer may be read on. */
   wait(caller: string, arrival: RunArrival, memory: CountedMemory): Promise<void> | null {
-    const found = this.#callers.get(caller) ?? { first: null, queue: new Set() }
+    const found = this.#callers.get(caller) ?? { first: null, queue: new Map() }
     if (memory.hasRoom) {
       if (found.first === arrival) this.over(caller, arrival)
       return null
@@ -34,7 +39,11 @@ export class WaitingArrivals {
     this.#callers.set(caller, found)
     found.first ??= arrival
     if (found.first === arrival) return null
-    return new Promise((go) => found.queue.add({ arrival, memory, go }))
+    return new Promise((go) => {
+      const waiting = found.queue.get(arrival)
+      if (waiting === undefined) found.queue.set(arrival, { memory, go: [go] })
+      else waiting.go.push(go)
+    })
   }
 
   /** The answer needs no memory any more. */
@@ -42,7 +51,7 @@ export class WaitingArrivals {
     const found = this.#callers.get(caller)
     if (found === undefined) return
     if (found.first === arrival) found.first = null
-    releaseAll(found.queue, arrival)
+    release(found.queue, arrival)
     if (found.first === null && found.queue.size === 0) this.#callers.delete(caller)
     else this.lookSoon()
   }
@@ -58,27 +67,25 @@ export class WaitingArrivals {
   }
 
   /** The room is counted when an answer has read on, so one goes on at a time. */
-  #look(caller: string, found: { first: RunArrival | null; readonly queue: Set<Waiting> }): void {
+  #look(caller: string, found: OfCaller): void {
     const [next] = found.queue
     if (next === undefined) {
       if (found.first === null) this.#callers.delete(caller)
       return
     }
-    const hasRoom = next.memory.hasRoom
+    const [arrival, { memory }] = next
+    const hasRoom = memory.hasRoom
     if (!hasRoom && found.first !== null) return
-    if (!hasRoom) found.first = next.arrival
-    releaseAll(found.queue, next.arrival)
+    if (!hasRoom) found.first = arrival
+    release(found.queue, arrival)
     this.lookSoon()
   }
 }
 
-/** An answer may wait at two places: where it arrives, and where it is put together. */
-function releaseAll(queue: Set<Waiting>, arrival: RunArrival): void {
-  for (const waiting of queue) {
-    if (waiting.arrival !== arrival) continue
-    queue.delete(waiting)
-    waiting.go()
-  }
+function release(queue: OfCaller["queue"], arrival: RunArrival): void {
+  const waiting = queue.get(arrival)
+  queue.delete(arrival)
+  for (const go of waiting?.go ?? []) go()
 }
 
 /** Where the answers of a run wait. */

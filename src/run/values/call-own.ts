@@ -4,11 +4,23 @@ import { nodeCount } from "../../plan/expression-traits.ts"
 import { showType } from "../../types/show-type.ts"
 import type { Type } from "../../types/types.ts"
 import { Fitting } from "../../types/value-fits.ts"
-import { describe, problem, type Scope } from "./scope.ts"
+import { describe, problem, type CodeRequest, type Scope } from "./scope.ts"
 
 /** A call makes a scope of its own, and each part of the function is evaluated: in characters that take the same time. */
 const perCall = 512
 const perNode = 48
+
+/** The call of a function of a code file. */
+export function codeRequest(
+  expression: OwnFunctionExpression,
+  called: FunctionPlan,
+  items: readonly JsonValue[],
+  scope: Scope,
+): CodeRequest {
+  const args = JSON.stringify(items)
+  scope.work.spend(args.length, scope.path)
+  return { expression, called, args, scope }
+}
 
 /** The function, and what its body sees: its arguments alone. Each call counts as work, because functions call each other. */
 export function callOwn(

@@ -8,7 +8,7 @@ import type {
   RenderExpression,
   WorkflowCallExpression,
 } from "../../plan/expression.ts"
-import type { Scope } from "./scope.ts"
+import type { CodeRequest, Scope } from "./scope.ts"
 import { ArrayBuilder, ObjectBuilder, TextBuilder, textSteps } from "./value-builders.ts"
 import {
   chosenBranch,
@@ -22,15 +22,17 @@ import {
   prepared,
   toAsset,
 } from "./evaluate.ts"
-import { callOwn, resultOfOwn } from "./call-own.ts"
-import { itemSteps, listSteps, scopeOfItem } from "./list-items.ts"
+import { callOwn, codeRequest, resultOfOwn } from "./call-own.ts"
+import { itemSteps, listSteps, scopeOfItem, type Chosen } from "./list-items.ts"
+import { ItemSlot } from "./run-code.ts"
 import type { Steps } from "./steps.ts"
 import { TakesLong, type EvaluationWork } from "./evaluation-work.ts"
 import { functionSteps } from "./functions/apply-function.ts"
-import { assetParts, traits } from "../../plan/expression-traits.ts"
+import { assetParts, children, traits } from "../../plan/expression-traits.ts"
 
 /** A call that is evaluated in steps makes promises. */
 const perCallInSteps = 8192
+const perCallOfCode = 512
 
 /** What an expression can make happen outside. */
 export interface Effects {
@@ -120,23 +122,48 @@ async function begin(expression: Expression, scope: Scope, effects: Effects): Pr
   return evaluateEffects(expression, scope, effects)
 }
 
-async function evaluateParts(expression: Expression, scope: Scope, effects: Effects): Promise<JsonValue> {
+/**
+ * Code is called in order, in a context that no call of a tool, model or person interrupts: what computes alone has one for all of it. In an
+ * expression that calls, each part that computes alone has its own.
+ */
+function evaluateParts(expression: Expression, scope: Scope, effects: Effects): Promise<JsonValue> {
+  if (!needsCode(scope, [expression])) return partsOf(expression, scope, effects)
+  return withCode(scope, (inner) => partsOf(expression, inner, effects))
+}
+
+function needsCode(scope: Scope, expressions: readonly Expression[]): boolean {
+  if (scope.codeContext !== undefined) return false
+  const found = expressions.map(traits)
+  return found.some(({ code }) => code > 0) && found.every(({ pure }) => pure)
+}
+
+function withCode<T>(scope: Scope, evaluate: (inner: Scope) => T | Promise<T>): Promise<T> {
+  if (scope.code === undefined || scope.code === null) throw new Error(`Code at ${scope.path} has nothing to run it`)
+  return scope.code.within(scope, evaluate)
+}
+
+/** The values of parts: side by side, or in order where they call code. */
+async function beginAll(parts: readonly Expression[], scope: Scope, effects: Effects): Promise<JsonValue[]> {
+  if (scope.codeContext === undefined) return Promise.all(parts.map((part) => begin(part, scope, effects)))
+  const values: JsonValue[] = []
+  for (const part of parts) values.push(await begin(part, scope, effects))
+  return values
+}
+
+async function partsOf(expression: Expression, scope: Scope, effects: Effects): Promise<JsonValue> {
   switch (expression.op) {
     case "literal":
     case "reference":
     case "failure":
       return evaluate(expression, scope)
     case "text": {
-      const pieces = await Promise.all(
-        expression.parts.map((part) =>
-          typeof part === "string" ? Promise.resolve(part) : begin(part, scope, effects),
-        ),
-      )
+      const values = await beginAll(children(expression), scope, effects)
+      const pieces = expression.parts.map((part) => (typeof part === "string" ? part : (values.shift() ?? null)))
       scope.work.begin()
       return inTurns(joinSteps(pieces, scope), scope.work)
     }
     case "array": {
-      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+      const items = await beginAll(expression.items, scope, effects)
       scope.work.begin()
       const whole = new ArrayBuilder(scope)
       for (const item of items) whole.add(item)
@@ -163,27 +190,29 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
         const decided = shortcut(expression, first, scope)
         return decided ?? operated(expression, first, await evaluateEffects(right, scope, effects), scope)
       }
-      const [one, other] = await Promise.all([begin(left, scope, effects), begin(right, scope, effects)])
+      const [one = null, other = null] = await beginAll([left, right], scope, effects)
       return operated(expression, one, other, scope)
     }
     case "not":
       return negated(expression, await evaluateEffects(expression.value, scope, effects), scope)
     case "arithmetic": {
       const { left, right } = expression
-      const [one, other] = await Promise.all([begin(left, scope, effects), begin(right, scope, effects)])
+      const [one = null, other = null] = await beginAll([left, right], scope, effects)
       return computed(expression, one, other, scope)
     }
     case "negate":
       return negative(expression, await evaluateEffects(expression.value, scope, effects), scope)
     case "function": {
-      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+      const items = await beginAll(expression.items, scope, effects)
       scope.work.begin()
       return inTurns(functionSteps(expression, items, scope), scope.work)
     }
     case "own-function": {
-      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
-      scope.work.spend(perCallInSteps, scope.path)
+      const items = await beginAll(expression.items, scope, effects)
+      // The CPU of code has a limit of its own.
+      scope.work.spend(expression.code === undefined ? perCallInSteps : perCallOfCode, scope.path)
       const { called, inner } = callOwn(expression, items, scope)
+      if (called.code !== undefined) return callCode(codeRequest(expression, called, items, scope))
       return resultOfOwn(expression, called, await evaluateEffects(called.value, inner, effects), scope)
     }
     case "match": {
@@ -191,9 +220,8 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
       return evaluateEffects(chosenBranch(expression, matched, scope), { ...scope, matched }, effects)
     }
     case "asset": {
-      const parts = await Promise.all(
-        assetParts(expression).map((part) => (part === null ? Promise.resolve(null) : begin(part, scope, effects))),
-      )
+      const values = await beginAll(children(expression), scope, effects)
+      const parts = assetParts(expression).map((part) => (part === null ? null : (values.shift() ?? null)))
       return toAsset(expression, parts, scope)
     }
     case "call":
@@ -204,6 +232,87 @@ async function evaluateParts(expression: Expression, scope: Scope, effects: Effe
       return effects.read(expression, scope)
     case "render":
       return effects.render(expression, scope)
+  }
+}
+
+/** Where arguments of it call, the call has a context of its own. */
+async function callCode(request: CodeRequest): Promise<JsonValue> {
+  const { scope } = request
+  if (scope.codeSlot?.answer !== undefined) return scope.codeSlot.answer
+  if (scope.codeContext !== undefined) return scope.codeContext.call(request)
+  return withCode(scope, (inner) => inner.codeContext?.call({ ...request, scope: inner }) ?? null)
+}
+
+/** The most items of a list that call code together, and characters of their arguments. */
+const perBatch = 256
+const perBatchLength = 1024 * 1024
+
+/** A list of which each item calls code once at most: a message to the sandbox for each call would take longer than the calls. */
+async function callTogether(
+  { loop, value }: ListExpression,
+  { elements, positions }: Chosen,
+  scope: Scope,
+  effects: Effects,
+): Promise<JsonValue> {
+  const { work, codeContext } = scope
+  if (codeContext === undefined) throw new Error(`Code at ${scope.path} has no context`)
+  const values: JsonValue[] = []
+  const evaluateItem = prepared(value)
+  let at = 0
+  while (at < elements.length) {
+    /** Items that are evaluated, or have asked for a call; the first that takes long is evaluated by itself, after these. */
+    const waiting: { readonly inner: Scope; readonly slot: ItemSlot }[] = []
+    let last: Scope | null = null
+    let failed: { readonly error: unknown } | null = null
+    await work.inTurn(() => {
+      work.begin()
+      let length = 0
+      while (at < elements.length && waiting.length < perBatch && length < perBatchLength && !work.isDue) {
+        const slot = new ItemSlot()
+        const plain = scopeOfItem(loop, elements[at] ?? null, at, positions?.[at] ?? at, scope)
+        const inner = { ...plain, codeSlot: slot }
+        try {
+          slot.value = evaluateItem(inner)
+        } catch (error) {
+          if (!(error instanceof TakesLong)) {
+            failed = { error }
+            return
+          }
+          if (slot.request === null) {
+            last = plain
+            at++
+            return
+          }
+          length += slot.request.args.length
+        }
+        waiting.push({ inner, slot })
+        at++
+      }
+    })
+    const asked = waiting.flatMap(({ slot }) => slot.request ?? [])
+    const answers = asked.length === 0 ? [] : await codeContext.callAll(asked)
+    for (const { inner, slot } of waiting) {
+      if (slot.request !== null) {
+        slot.answer = answers.shift() ?? null
+        slot.value = await work.inTurn(() => valueOfItem(inner))
+      }
+      values.push(slot.value ?? null)
+    }
+    if (failed !== null) throw (failed as { readonly error: unknown }).error
+    if (last !== null) values.push(await evaluateEffects(value, last, effects))
+  }
+  work.begin()
+  const whole = new ArrayBuilder(scope)
+  for (const one of values) whole.add(one)
+  return whole.array
+
+  function valueOfItem(inner: Scope): JsonValue | Promise<JsonValue> {
+    try {
+      return evaluateItem(inner)
+    } catch (error) {
+      if (error instanceof TakesLong) return evaluateEffects(value, inner, effects)
+      throw error
+    }
   }
 }
 
@@ -239,6 +348,10 @@ async function evaluateList(expression: ListExpression, scope: Scope, effects: E
       }
     }
   }
+  if (traits(value).code === 1 && traits(value).pure && !traits(value).lists) {
+    const chosen = await inTurns(itemSteps(expression, list, scope, prepare), work)
+    return callTogether(expression, chosen, scope, effects)
+  }
   if (traits(value).pure) return inTurns(listSteps(expression, list, scope, prepare), work)
   const { elements, positions } = await inTurns(itemSteps(expression, list, scope, prepare), work)
   const values: JsonValue[] = Array.from(elements, () => null)
@@ -270,7 +383,9 @@ async function inTurns<Result>(steps: Steps<Result>, work: EvaluationWork): Prom
 }
 
 export async function evaluateEntries(entries: readonly Entry[], scope: Scope, effects: Effects): Promise<JsonObject> {
-  const values = await Promise.all(entries.map((entry) => begin(entry.value, scope, effects)))
+  const parts = entries.map((entry) => entry.value)
+  if (needsCode(scope, parts)) return withCode(scope, (inner) => evaluateEntries(entries, inner, effects))
+  const values = await beginAll(parts, scope, effects)
   scope.work.begin()
   const whole = new ObjectBuilder(scope)
   for (const [index, { key }] of entries.entries()) whole.set(key, values[index] ?? null)

@@ -17,6 +17,7 @@ function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
     agents: none,
     rounds: none,
     answers: none,
+    waited: none,
     dynamics: none,
     failures: new Map(),
     locals: none,

@@ -20,7 +20,8 @@ import { listSteps } from "./list-items.ts"
 import { toEnd } from "./steps.ts"
 import { compute, decidedByLeft, operate, type WrongOperand } from "./operate.ts"
 import { failure } from "../../ports/run-failure.ts"
-import { callOwn, resultOfOwn } from "./call-own.ts"
+import { callOwn, codeRequest, resultOfOwn } from "./call-own.ts"
+import { TakesLong } from "./evaluation-work.ts"
 import { lacking, problem, type Scope } from "./scope.ts"
 import { ArrayBuilder, ObjectBuilder, TextBuilder, toBoundedText } from "./value-builders.ts"
 
@@ -84,6 +85,10 @@ export function valueOf(expression: Expression, scope: Scope): JsonValue {
     case "own-function": {
       const items = expression.items.map((item) => valueOf(item, scope))
       const { called, inner } = callOwn(expression, items, scope)
+      if (called.code !== undefined) {
+        if (scope.codeSlot === undefined) throw new TakesLong()
+        return scope.codeSlot.take(codeRequest(expression, called, items, scope))
+      }
       return resultOfOwn(expression, called, valueOf(called.value, inner), scope)
     }
     case "match": {
@@ -186,6 +191,8 @@ export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
       return present(scope.rounds.get(root.name), text)
     case "ask":
       return present(scope.answers.get(root.name), text)
+    case "wait":
+      return present(scope.waited.get(root.name), text)
     case "dynamic":
       return present(scope.dynamics.get(root.name), text)
     case "local":

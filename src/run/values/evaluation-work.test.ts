@@ -203,6 +203,7 @@ const scope: Omit<Scope, "work"> = {
   agents: none,
   rounds: none,
   answers: none,
+  waited: none,
   dynamics: none,
   failures: new Map(),
   locals: none,

@@ -47,7 +47,7 @@ export function* listSteps(
 }
 
 /** Elements of a list, with their positions in it where they are not all of them in their order. */
-interface Chosen {
+export interface Chosen {
   readonly elements: readonly JsonValue[]
   readonly positions: readonly number[] | null
 }

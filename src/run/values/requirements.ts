@@ -45,6 +45,7 @@ export interface Requirements {
   readonly iteration: number | null
   readonly work: EvaluationWork
   readonly functions: NonNullable<Scope["functions"]>
+  readonly code?: Scope["code"]
 }
 
 /** Resolves to the requirements that do not hold, in their order, each with its text. */
@@ -71,7 +72,7 @@ async function textOf({ message, text }: RequirementPlan, scope: Scope): Promise
 }
 
 function judgingScope(
-  { path, iteration, work, functions, captured }: Requirements,
+  { path, iteration, work, functions, code = null, captured }: Requirements,
   index: number,
   result: JsonObject,
 ): Scope {
@@ -81,6 +82,7 @@ function judgingScope(
     path: `${path}.require[${index}]`,
     iteration,
     functions,
+    code,
     work,
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
-import type { Expression } from "../../plan/expression.ts"
+import type { Expression, FunctionPlan, OwnFunctionExpression } from "../../plan/expression.ts"
 import { failure, type RunFailure } from "../../ports/run-failure.ts"
 import type { WireError } from "../../log/events.ts"
 import type { CapturedValue } from "../../log/replay-data.ts"
@@ -18,6 +18,8 @@ export interface Scope {
   readonly rounds: ReadonlyMap<string, JsonValue>
   /** What people answered, by the question's name. */
   readonly answers: ReadonlyMap<string, JsonValue>
+  /** Data of events and times, by the name of the wait. */
+  readonly waited: ReadonlyMap<string, JsonValue>
   readonly dynamics: ReadonlyMap<string, JsonValue>
   /** Why steps and calls failed that the run went on after, by their `placeKey`. */
   readonly failures: ReadonlyMap<string, StepFailure>
@@ -43,8 +45,43 @@ export interface Scope {
   readonly iteration: number | null
   /** Functions of one's own, where there are any. */
   readonly functions?: Pick<Plan, "functions" | "types">
+  /** Calls code. Absent outside of a run, and where a plan has none. */
+  readonly code?: CodeRunner | null
+  /** Where code is called in order, until the expression is evaluated. */
+  readonly codeContext?: CodeContext
+  /** In a list whose items call code together: the call of one item. */
+  readonly codeSlot?: CodeSlot
   /** What the run's expressions cost together, and may cost. */
   readonly work: EvaluationWork
+}
+
+/** Runs code of code files. */
+export interface CodeRunner {
+  /** Evaluates in a fresh context, which lasts as long as that takes. */
+  within<T>(scope: Scope, evaluate: (inner: Scope) => T | Promise<T>): Promise<T>
+}
+
+/** Calls are made one after the other, and see what those before them left. */
+export interface CodeContext {
+  call(request: CodeRequest): Promise<JsonValue>
+  /** The values in the order of the calls. The first that fails is the last that is made. */
+  callAll(requests: readonly CodeRequest[]): Promise<JsonValue[]>
+}
+
+/** A call of a function of a code file. */
+export interface CodeRequest {
+  readonly expression: OwnFunctionExpression
+  readonly called: FunctionPlan
+  /** JSON of the arguments. */
+  readonly args: string
+  readonly scope: Scope
+}
+
+/** The call of an item in a list, which is made together with those of other items. */
+export interface CodeSlot {
+  readonly answer: JsonValue | undefined
+  /** The value, once there is one; until then it throws `TakesLong`, and the item waits. */
+  take(request: CodeRequest): JsonValue
 }
 
 /** What `failure(…)` says of a failure. */
@@ -60,6 +97,7 @@ export const emptyScope = {
   agents: none,
   rounds: none,
   answers: none,
+  waited: none,
   dynamics: none,
   failures: none,
   locals: none,

@@ -7,6 +7,7 @@ import type { RateLimit } from "../rate-limit.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { cacheRoutes } from "./cache.ts"
+import { eventRoutes } from "./events.ts"
 import { executeRoute } from "./execute.ts"
 import { hookRoutes } from "./hooks.ts"
 import { mcpRoutes } from "./mcp.ts"
@@ -16,6 +17,7 @@ import { rerunRoute } from "./rerun.ts"
 import { runListRoute } from "./run-list.ts"
 import { runRoutes } from "./runs.ts"
 import { sourceRoutes } from "./source.ts"
+import { spendingRoutes } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
 import { workflowRoutes } from "./workflows.ts"
 
@@ -46,6 +48,8 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   }
   triggerRoutes(app, parts, isOpenToAll)
   hookRoutes(app, parts, limit, server.maxBody)
+  spendingRoutes(app, parts, server)
   runListRoute(app, parts, isOpenToAll)
   questionRoutes(app, parts, isOpenToAll)
+  eventRoutes(app, parts, isOpenToAll)
 }

@@ -43,6 +43,7 @@ export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options
       ...(notify === undefined ? {} : { notify }),
       ...(options.partials === true ? { partials: true } : {}),
       ...(options.limits === undefined || options.limits === null ? {} : { limits: options.limits }),
+      ...(options.on_budget === "wait" ? { on_budget: "wait" } : {}),
     },
   }
 }

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
-import { deliver, type TriggeredAnswer } from "../../api/triggers.ts"
+import { deliver, type TriggeredAnswer, type DeliveredEventAnswer } from "../../api/triggers.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { WebhookPlan } from "../../plan/plan-triggers.ts"
 import type { Signature } from "../../workflows/triggers/webhook-signature.ts"
 import { deliveryOf, isSigned, readSignature } from "../../workflows/triggers/webhook-signature.ts"
 import type { FoundTrigger, Triggers } from "../../workflows/triggers/triggers.ts"
 import { HttpError, refuse } from "../http-error.ts"
+import type { EventResult } from "../../run/waiting/send-event.ts"
 import type { RateLimit } from "../rate-limit.ts"
 import type { RouteDependencies, ServerLog } from "../route-dependencies.ts"
 import { patternOf } from "../serve-route.ts"
@@ -15,6 +16,7 @@ import { closeAfter } from "../arriving-bodies.ts"
 import { announcedBytes, smallBody } from "../read-body.ts"
 import { jsonType } from "../list-page.ts"
 import { clientGone } from "../start-run.ts"
+import { taken } from "./events.ts"
 import { readDelivery } from "./delivery-body.ts"
 
 /** A delivery whose header could be read. */
@@ -49,7 +51,8 @@ export function hookRoutes(app: FastifyInstance, parts: RouteDependencies, limit
           if (announcedBytes(request) > smallBody) closeAfter(reply.raw)
           throw error
         }),
-      handler: (request, reply) => answer(request, reply, { triggers, runs, limit, failures }),
+      handler: (request, reply) =>
+        answer(request, reply, { triggers, runs, limit, failures, countEvent: parts.countEvent }),
     })
     done()
   })
@@ -86,6 +89,7 @@ interface Taking {
   readonly triggers: Triggers
   readonly runs: RouteDependencies["runs"]
   readonly limit: RateLimit
+  readonly countEvent: RouteDependencies["countEvent"]
   readonly failures: RefusedDeliveries
 }
 
@@ -105,7 +109,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, parts: Takin
 async function take(
   request: FastifyRequest,
   reply: FastifyReply,
-  { triggers, runs, limit }: Taking,
+  { triggers, runs, limit, countEvent }: Taking,
   { found, signature, secrets }: Claim,
 ): Promise<FastifyReply> {
   const { verify } = found.plan
@@ -122,11 +126,29 @@ async function take(
   if (delivered === "paused") throw refuse("overloaded", "This webhook is paused: try again later", [], later)
   if (delivered === "unwanted") return reply.code(204).send()
   if ("error" in delivered) throw refusalOf(delivered.error)
+  if ("event" in delivered) return answerEvent(reply, countEvent, verify.scheme, delivered.event)
   const output = await outputInTime(found.plan, runs, delivered.run_id, reply)
   if (reply.raw.closed) return reply.hijack()
   if (output !== null) return reply.code(200).type(jsonType).send(output)
   if (verify.scheme === "slack") return reply.code(200).send()
   return reply.code(202).send({ run_id: delivered.run_id } satisfies TriggeredAnswer)
+}
+
+/** The sender learns whether its event was taken, and nothing of the runs that wait. */
+function answerEvent(
+  reply: FastifyReply,
+  countEvent: RouteDependencies["countEvent"],
+  scheme: WebhookPlan["verify"]["scheme"],
+  result: EventResult,
+): FastifyReply {
+  if (result.outcome === "misfit") {
+    countEvent("refused")
+    throw refuse("input_error", "The event does not fit what is waited for")
+  }
+  const { answer } = taken({ countEvent }, result)
+  if (scheme === "slack") return reply.code(200).send()
+  const { delivered, kept } = answer
+  return reply.code(202).send({ delivered, kept } satisfies DeliveredEventAnswer)
 }
 
 /** The output, as JSON, of a run that completes while its sender waits for it; null where it does not. */
@@ -150,6 +172,11 @@ async function outputInTime(
 
 /** Problems that the sender cannot fix get a status that makes it try again later. */
 function refusalOf(error: HttpError["error"]): HttpError {
+  // The sender has no business with the budgets of this service.
+  if (error.kind === "budget_exceeded") {
+    const seconds = Math.max(1, ...error.issues.flatMap(({ retry_after }) => retry_after ?? []))
+    return refuse("budget_exceeded", "The budget is used up: try again later", [], { "retry-after": String(seconds) })
+  }
   const isFull = error.kind === "overloaded" || error.kind === "rate_limited"
   const isOurs = error.kind === "validation_error" || error.issues.some(({ path }) => path.startsWith("secrets"))
   if (!isFull && !isOurs) return new HttpError(error)

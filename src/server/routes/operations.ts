@@ -37,6 +37,8 @@ export function operationRoutes(app: FastifyInstance, options: ServerOptions, is
   if (options.playground !== null) playgroundRoutes(app, options.playground)
 }
 
+const consolePages = new Set(["runs", "questions", "workflows", "triggers", "health"])
+
 /** Loaded by the first who asks: most services never tell it. */
 function guideRoute(app: FastifyInstance): void {
   serve(app, api.llms, async (_request, reply) => {
@@ -89,5 +91,11 @@ function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | 
   app.get<{ Params: { "*": string } }>("/playground/*", (request, reply) => {
     const path = request.params["*"]
     return path === "" ? reply.redirect("/playground", 302) : send(request, reply, path)
+  })
+  for (const path of ["/console", "/console/"]) app.get(path, (_request, reply) => reply.redirect("/console/runs", 302))
+  serve(app, api.console, (request, reply) => {
+    const { page } = request.params
+    if (!consolePages.has(page)) throw refuse("not_found", `The console has no page ${page.slice(0, 100)}`)
+    return send(request, reply, "console.html")
   })
 }

@@ -140,7 +140,10 @@ function givenOptions(options: RunOptions): JsonObject {
   return Object.fromEntries(Object.entries(options).filter(isGiven))
 }
 
-function toAnswer({ row, status, state, rerun_of }: RunRecord, notices: readonly Notice[]): RunAnswer {
+function toAnswer(
+  { row, status, state, rerun_of, waiting_for, batches }: RunRecord,
+  notices: readonly Notice[],
+): RunAnswer {
   return {
     run_id: row.run_id,
     status,
@@ -155,6 +158,8 @@ function toAnswer({ row, status, state, rerun_of }: RunRecord, notices: readonly
     version: row.workflow?.version ?? null,
     ...(row.trigger !== null && { trigger: row.trigger }),
     rerun_of,
+    ...(waiting_for !== null && { waiting_for }),
+    batches: [...batches],
     notifications: notices.map((notice) => ({
       type: noticeType(notice),
       status: notice.status,

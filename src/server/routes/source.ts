@@ -19,10 +19,15 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
   serve(app, validate, async (request, reply) => {
     const body: ValidateBody | string = request.body
     const source = readSource(body)
-    const { input, secrets, rerun_of, reach } = typeof body === "string" ? {} : body
+    const { input, secrets, rerun_of, reach, compare_with } = typeof body === "string" ? {} : body
     const before = rerun_of === undefined || rerun_of === null ? null : await ownRun(parts, request, rerun_of)
     const earlier = before === null ? null : earlierSource(before, await parts.store.request(before.run_id))
-    const asked = { ...(earlier !== null && { earlier }), ...(reach === true && { reach }) }
+    const older = compare_with ?? null
+    const asked = {
+      ...(earlier !== null && { earlier }),
+      ...(reach === true && { reach }),
+      ...(older !== null && { compareWith: { source: readSource(older), ...readModules(older) } }),
+    }
     const files = typeof body === "string" ? {} : readModules(body)
     const job = { kind: "validate", source, ...files, input, secrets, ...asked } as const
     const answer = await compiler.validate(job, tenantOf(request))

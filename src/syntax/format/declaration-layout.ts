@@ -117,9 +117,10 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
         layOutTypeAfterColon(builder, declaration.result, "field")
       }
       takeWord(builder)
-      return layOutExpression(builder, declaration.value)
+      return layOutExpression(builder, declaration.file ?? declaration.value)
     case "agent":
     case "ask":
+    case "wait":
       builder.name(declaration.name)
       if (declaration.loop !== undefined) layOutLoop(builder, declaration.loop)
       if (declaration.when !== undefined) {

@@ -1,11 +1,13 @@
 import type { JsonObject } from "../../base/json-value.ts"
+import type { SourceToPlan } from "../../compiler/compiler.ts"
 import type { Planned } from "../../compiler/source-jobs.ts"
 import type { RunTrigger, WireError } from "../../log/events.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { OutputKeeper } from "../../ports/trigger-store.ts"
 import { wireError } from "../../ports/run-failure.ts"
 import type { Idempotency } from "../../ports/store.ts"
 import type { Runs } from "../../run/runs.ts"
-import { filesOf, type SourceText } from "../../source/source-files.ts"
+import { filesOf } from "../../source/source-files.ts"
 import type { ServerSecrets } from "../server-secrets.ts"
 import type { NamedWorkflow } from "../workflow-folder.ts"
 import { obstacles } from "../workflow-view.ts"
@@ -15,7 +17,7 @@ const rememberedMs = 30 * 24 * 3_600_000
 
 export interface TriggerParts {
   readonly runs: Pick<Runs, "admit" | "validate">
-  readonly planOf: (source: SourceText, share: string) => Promise<Planned>
+  readonly planOf: (source: SourceToPlan, share: string) => Promise<Planned>
   readonly serverSecrets: Pick<ServerSecrets, "of">
   readonly clock: Clock
   /** The caller that the runs belong to. */
@@ -36,6 +38,7 @@ export async function startTriggered(
   input: JsonObject,
   trigger: RunTrigger,
   key: Idempotency | null,
+  keeper?: OutputKeeper,
 ): Promise<Started> {
   const { name, serving } = workflow
   const [wrong] = obstacles(workflow, parts.serverSecrets)
@@ -52,6 +55,7 @@ export async function startTriggered(
     options: defaultOptions,
     workflow: { name, version },
     trigger,
+    ...(keeper && { keeper }),
   }
   const compiled = await parts.planOf(request, parts.caller)
   if ("error" in compiled) return { error: compiled.error }

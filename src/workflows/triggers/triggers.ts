@@ -1,11 +1,13 @@
+import { allRuns } from "../../ports/run-list.ts"
 import type { TriggerAnswer } from "../../api/triggers.ts"
 import type { WireError } from "../../log/events.ts"
-import type { SchedulePlan, TriggerPlan, WebhookPlan } from "../../plan/plan-triggers.ts"
+import type { EventPlan, SchedulePlan, TriggerPlan, WebhookPlan } from "../../plan/plan-triggers.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { isStoreTrouble } from "../../ports/store.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { LastOutcome, TriggerOutcome, TriggerState } from "../../ports/trigger-store.ts"
 import { freshTrigger } from "../../ports/trigger-store.ts"
+import { sendEvent, type EventResult } from "../../run/waiting/send-event.ts"
 import type { Runs } from "../../run/runs.ts"
 import type { NamedWorkflow, WorkflowFolder } from "../workflow-folder.ts"
 import type { ServedSchedule } from "./schedules.ts"
@@ -14,7 +16,7 @@ import { usableSecrets } from "./webhook-signature.ts"
 import type { Started, TriggerParts } from "./start-triggered.ts"
 import { keyOf, startTriggered } from "./start-triggered.ts"
 import type { Delivery } from "./trigger-values.ts"
-import { deliveredInput, scheduledInput } from "./trigger-values.ts"
+import { deliveredEvent, deliveredInput, scheduledInput } from "./trigger-values.ts"
 
 export interface TriggersOptions extends Omit<TriggerParts, "runs"> {
   readonly folder: Pick<WorkflowFolder, "ready" | "list" | "get" | "onChange">
@@ -35,6 +37,8 @@ export interface FoundTrigger<Plan extends TriggerPlan = TriggerPlan> {
 
 export type Delivered =
   | { readonly run_id: string }
+  /** Of a webhook that sends events. */
+  | { readonly event: EventResult }
   /** The condition of the webhook does not hold. */
   | "unwanted"
   | "paused"
@@ -131,7 +135,8 @@ export class Triggers {
     const paused = (await store.triggers.pause(id))?.paused ?? false
     if (plan.kind === "webhook") {
       const last = await this.#showLast(await this.#lastDelivered(workflow.name, plan.name, state))
-      return { ...own, kind: "webhook", path: pathOf(workflow.name, plan.name), paused, last }
+      const sends = plan.event === undefined ? {} : { event: plan.event.name }
+      return { ...own, kind: "webhook", path: pathOf(workflow.name, plan.name), ...sends, paused, last }
     }
     const next_at = paused ? null : new Date(calendarFor(plan).next(clock.now())).toISOString()
     const last = await this.#showLast(state.last)
@@ -153,8 +158,7 @@ export class Triggers {
   /** Found among the runs: a webhook that writes down each delivery would wait for itself. Refusals have no run, and are written down. */
   async #lastDelivered(workflow: string, name: string, { last, mark }: TriggerState): Promise<LastOutcome | null> {
     const { store, caller } = this.#options
-    const all = { status: null, since: null, error_kind: null, after: null }
-    const runs = await store.list({ ...all, caller, workflow, limit: lookedAt })
+    const runs = await store.list({ ...allRuns, caller, workflows: [workflow], limit: lookedAt })
     const run = runs.find(({ trigger }) => trigger !== null && "webhook" in trigger && trigger.webhook === name)
     if (run === undefined || (mark !== null && mark > run.created_at)) return last
     return { outcome: "started", run_id: run.run_id, due_at: null, error: null }
@@ -186,17 +190,21 @@ export class Triggers {
     calendar: ReturnType<typeof calendarFor>,
     due: number | null,
   ): Promise<Started> {
-    const { folder, clock } = this.#options
+    const { folder, clock, store } = this.#options
     const workflow = folder.get(name)
     if (workflow === undefined)
       return {
         error: new RunFailure({ kind: "validation_error", message: `The workflow ${name} is gone`, issues: [] }).error,
       }
-    const input = caught(() => scheduledInput(plan, calendar, due ?? clock.now()))
+    const id = idOf(name, plan.name)
+    const at = due ?? clock.now()
+    const kept = plan.previous === undefined ? null : await store.triggers.kept(id)
+    const input = caught(() => scheduledInput(plan, calendar, at, kept))
     if (input instanceof RunFailure) return { error: input.error }
     const due_at = due === null ? null : new Date(due).toISOString()
     const key = due_at === null ? null : keyOf(name, plan.name, due_at)
-    return startTriggered(this.#options, workflow, input, { schedule: plan.name, due_at }, key)
+    const keeper = plan.previous === undefined ? undefined : { id, due_at: at }
+    return startTriggered(this.#options, workflow, input, { schedule: plan.name, due_at }, key, keeper)
   }
 
   // ------------------------------------------------------------------------------------------------------ deliveries
@@ -212,6 +220,7 @@ export class Triggers {
     const { workflow, plan } = found
     const id = idOf(workflow.name, plan.name)
     if ((await store.triggers.pause(id))?.paused === true) return "paused"
+    if (plan.event !== undefined) return this.#sendEvent(found, plan.event, delivery, name)
     const key = keyOf(workflow.name, plan.name, name)
     // The file may have changed since the same delivery came first.
     const before = await store.existing(caller, key)
@@ -230,6 +239,37 @@ export class Triggers {
       await this.#rememberRefusal(id, started.error)
     } else if (started.isNew) counted(workflow.name, plan.name, "started", null)
     return "error" in started ? started : { run_id: started.run_id }
+  }
+
+  async #sendEvent(
+    { workflow, plan }: FoundTrigger<WebhookPlan>,
+    sends: EventPlan,
+    delivery: Delivery,
+    id: string,
+  ): Promise<Delivered> {
+    const { store, caller, counted, planOf, serverSecrets } = this.#options
+    const made = caught(() => deliveredEvent(plan, sends, delivery))
+    if (made === null) {
+      counted(workflow.name, plan.name, "skipped", null)
+      return "unwanted"
+    }
+    const source = idOf(workflow.name, plan.name)
+    if (made instanceof RunFailure) {
+      counted(workflow.name, plan.name, "refused", null)
+      await this.#rememberRefusal(source, made.error)
+      return { error: made.error }
+    }
+    const { name, keep_seconds, everyone } = sends
+    const event = await sendEvent(
+      {
+        store,
+        planOf: (text) => planOf(text, caller),
+        serverSecrets: (of, names) => serverSecrets.of(of, names),
+      },
+      { caller, everyone, id, source, name, ...made, keep_seconds },
+    )
+    counted(workflow.name, plan.name, event.outcome === "taken" ? "started" : "refused", null)
+    return { event }
   }
 
   /** For `last`, now and then: many refusals at once would wait for each other. */

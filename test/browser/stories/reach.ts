@@ -92,16 +92,16 @@ export function reach(playground: Playground): void {
     const menu = page.getByRole("button", { name: "All of results" })
     await page.getByRole("tab", { name: "Reach" }).waitFor()
     const results = page.getByRole("tablist", { name: "Results" })
-    const whole = ["Timeline", "Output", "Events", "History", "Runs", "Triggers", "Reach"]
+    const whole = ["Timeline", "Output", "Events", "History", "Reach"]
     await eventually(async () => {
       assert.deepEqual([await results.evaluate(tabsInView), await menu.count()], [{ whole, cut: [] }, 0])
     })
-    await page.setViewportSize({ width: 390, height: 800 })
+    await page.setViewportSize({ width: 320, height: 800 })
     await tab(page, "Results")
     await menu.waitFor()
     await eventually(async () => {
       const { whole: shown, cut } = await results.evaluate(tabsInView)
-      assert.deepEqual([shown[0], shown.length >= 4, cut], ["Timeline", true, []])
+      assert.deepEqual([shown[0], shown.length >= 3, cut], ["Timeline", true, []])
     })
     await menu.click()
     await page.getByRole("menuitemradio", { name: "Reach" }).click()
@@ -117,6 +117,7 @@ export function reach(playground: Playground): void {
     await page.keyboard.press("ArrowLeft")
     await page.getByRole("region", { name: "Reach" }).waitFor()
     await eventually(async () => assert.deepEqual(await page.locator(".reach").evaluate(brokenNames), []))
+    await page.setViewportSize({ width: 390, height: 800 })
     const complaints: string[] = []
     await lookAt(page, complaints)("reach-390")
     assert.deepEqual(complaints, [])

@@ -237,7 +237,7 @@ export function runs(playground: Playground): void {
     await page.getByRole("button", { name: "Run", exact: true }).click()
     await status(page, /completed in/)
     await look("ran")
-    for (const name of ["Editor", "Input", "Graph", "Results", "Output", "History", "Runs", "Reach"]) {
+    for (const name of ["Editor", "Input", "Graph", "Results", "Output", "History", "Reach"]) {
       await tab(page, name)
       await look(name.toLowerCase())
       const cut = await page.evaluate(() =>
@@ -355,11 +355,11 @@ output {
     await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
     await details.getByRole("button", { name: "Close details" }).click()
 
-    // The failure is that of an earlier text now, until the new one has run.
+    // The failure is that from an earlier version now, until the new one has run.
     await write(page, source("demo"))
-    const note = page.locator(".status", { hasText: "of an earlier text" })
+    const note = page.locator(".status", { hasText: "from an earlier version" })
     await note.waitFor()
-    await details.getByText("of an earlier text").waitFor()
+    await details.getByText("from an earlier version").waitFor()
     await page.locator(".waterfall.of-other-text").waitFor()
     await runToEnd(page)
     await note.waitFor({ state: "detached" })
@@ -371,8 +371,8 @@ output {
       .getByRole("button", { name: /^Look at/ })
       .first()
       .click()
-    await page.locator(".status", { hasText: /completed in.*of another text/s }).waitFor()
-    await details.getByText("of another text").waitFor()
+    await page.locator(".status", { hasText: /completed in.*from a different workflow/s }).waitFor()
+    await details.getByText("from a different workflow").waitFor()
     await close()
   })
 }

@@ -1,19 +1,7 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { test } from "node:test"
-import {
-  editor,
-  hasAttribute,
-  hasCount,
-  hasValue,
-  nodeSays,
-  runToEnd,
-  says,
-  status,
-  tab,
-  write,
-  written,
-} from "../actions.ts"
+import { editor, hasCount, hasValue, nodeSays, runToEnd, says, status, write, written } from "../actions.ts"
 import { greeter } from "../greeter.ts"
 import { lookAt } from "../look-at.ts"
 import { openServed } from "../served.ts"
@@ -52,8 +40,7 @@ export function served(playground: Playground): void {
     await close()
   })
 
-  test("a run is found in the list, opens with its own source and input, and back and forward go between what was seen", async () => {
-    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+  test("a run is found in the console, and opens in the playground with its own source and input; back and forward go between what was seen", async () => {
     // Somebody else's, with the command line.
     const mark = `Zoë of ${Date.now()}`
     const started = await fetch(`${playground.address}/execute`, {
@@ -62,36 +49,61 @@ export function served(playground: Playground): void {
       body: JSON.stringify({ workflow_source: greeter, input: { name: mark } }),
     })
     const run_id = started.headers.get("x-service-run-id") ?? ""
-    await runToEnd(page)
-    await page.waitForURL(/#run=/)
-    const own = page.url()
-    await tab(page, "Runs")
-    const list = page.getByRole("region", { name: "Runs of this server" })
-    await list.getByRole("heading", { name: /^Today \d+ runs? · / }).waitFor()
-    await page.getByRole("searchbox", { name: "Search the runs" }).fill(mark)
-    await hasCount(list.getByRole("listitem"), 1)
-    const row = list.getByRole("listitem")
-    await says(row, new RegExp(`^greeter[^]*name: ${mark}[^]*→[^]*greeting: [^]*done[^]*tok[^]*deleted in 24 h`))
+    const { page, close } = await playground.visit({
+      colorScheme: "light",
+      reducedMotion: "reduce",
+      path: `/console/runs?q=${encodeURIComponent(mark)}`,
+    })
+    const list = page.getByRole("region", { name: "List of runs" })
+    await hasCount(list.locator("tbody tr"), 1)
+    await says(list, new RegExp(`greeter[^]*name: ${mark}[^]*→[^]*greeting: [^]*done`))
+    await list.getByRole("link", { name: "greeter" }).click()
+    await page.waitForURL(new RegExp(`run=${run_id}`))
+    await says(page.getByRole("region", { name: "The run" }), /completed in [^]*greeting/)
     const complaints: string[] = []
-    await lookAt(page, complaints)("runs-list")
+    await lookAt(page, complaints)("console-run")
     assert.deepEqual(complaints, [])
-    await row.getByRole("button", { name: /^Open the run of greeter/ }).click()
-    await page.waitForURL(new RegExp(`#run=${run_id}`))
+    await page.goBack()
+    await hasCount(page.getByRole("region", { name: "The run" }), 0)
+    await page.goForward()
+    await page.getByRole("link", { name: "Open in playground" }).click()
+    await page.waitForURL(new RegExp(`playground#run=${run_id}`))
     await status(page, /^completed in [^]*tokens$/)
     await written(page, /^agent greeter \{$/m)
     await hasValue(page.getByRole("textbox", { name: "name" }), mark)
-    await hasAttribute(page.getByRole("button", { name: "Run 0 changed steps" }), "aria-disabled", "true")
-    // To the list, then to the run that was shown before.
+    await hasCount(page.getByRole("button", { name: /changed/ }), 0)
     await page.goBack()
-    await page.getByRole("tab", { name: "Runs", selected: true }).waitFor()
-    await page.goBack()
-    await page.waitForURL(own)
-    await written(page, /one agent, one answer/)
-    await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
-    await page.goForward()
-    await page.goForward()
-    await page.waitForURL(new RegExp(`#run=${run_id}`))
-    await written(page, /^agent greeter \{$/m)
+    await page.getByRole("searchbox", { name: "Search the runs" }).waitFor()
+    await close()
+  })
+
+  test("a run of a served workflow runs again: the same version, or the one that is served now", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    const mark = `Ada of ${Date.now()}`
+    const started = await fetch(`${playground.address}/workflows/tickets/triage/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ input: { name: mark } }),
+    })
+    assert.equal(started.status, 200)
+    const first = started.headers.get("x-service-run-id") ?? ""
+    const shown = new Set([first])
+    let before = first
+    await page.goto(`${playground.address}/console/runs?run=${first}`)
+    for (const version of ["The same version", "The version that is served now"]) {
+      await page.getByRole("button", { name: "Run again" }).click()
+      await page.getByRole("menuitem", { name: version }).click()
+      await page.waitForURL((url) => {
+        const run_id = url.searchParams.get("run")
+        return run_id !== null && !shown.has(run_id)
+      })
+      const run_id = new URL(page.url()).searchParams.get("run") ?? ""
+      shown.add(run_id)
+      await page.getByText(/^completed in /).waitFor()
+      const record = (await (await fetch(`${playground.address}/execute/${run_id}`)).json()) as Record<string, unknown>
+      assert.deepEqual([record["workflow"], record["rerun_of"]], ["tickets/triage", before])
+      before = run_id
+    }
     await close()
   })
 }

@@ -309,6 +309,34 @@ output { done: ask.review.publish }
     await assert.rejects(other, (error) => error instanceof WireworksError && error.kind === "conflict")
   })
 
+  it("an execute that is aborted cancels its run, unless it has a key of its caller's", async () => {
+    for (const [key, expected] of [
+      [undefined, "cancelled"],
+      ["mine", "completed"],
+    ] as const) {
+      const { source, release } = await heldAgent()
+      const name = `aborted ${expected}`
+      const left = new AbortController()
+      const options = { signal: left.signal, ...(key !== undefined && { idempotencyKey: key }) }
+      const asked = client.execute({ workflow_source: source, input: { name } }, options)
+      const found = async (): Promise<{ run_id: string; status: string } | undefined> =>
+        (await client.runs({ q: name })).runs[0]
+      const deadline = Date.now() + 60_000
+      while ((await found())?.status !== "running") assert.ok(Date.now() < deadline, "it does not run")
+      left.abort(new Error("enough"))
+      await assert.rejects(asked, /enough/)
+      if (key !== undefined) release()
+      const { run_id = "" } = (await found()) ?? {}
+      assert.equal((await within(60_000, "the end", client.run(run_id, { wait: 60 }))).status, expected)
+      // It is one run: asking for it by its key has made no second one.
+      assert.equal((await client.runs({ q: name })).runs.length, 1)
+      release()
+    }
+    const never = AbortSignal.abort(new Error("before"))
+    const request = { workflow_source: "output { a: 1 }", input: { name: "never" } }
+    await assert.rejects(client.execute(request, { signal: never }), /before/)
+  })
+
   it("an execute whose connection breaks takes its run up again", async (t) => {
     const { backend, asked } = await fakeBackend(t, () => says('{"message":"once"}'))
     const request = { workflow_source: oneAgent(backend.endpoint), input: ada }

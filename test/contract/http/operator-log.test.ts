@@ -95,7 +95,7 @@ test("who answered and who cancelled", async () => {
   assert.deepEqual((await until("question answered")).about, { run_id, question, caller: "ann", by: "Ann" })
   await service.post(`/execute/${run_id}/cancel`, {}, { authorization: "Bearer fedcba9876543210" })
   assert.deepEqual((await until("cancel requested")).about, { run_id, caller: "ops" })
-  assert.deepEqual((await until("run waits for people")).about, { run_id, caller: "ann", questions: 2 })
+  assert.deepEqual((await until("run waits")).about, { run_id, caller: "ann", questions: 2 })
   await service.get(`/execute/${run_id}?wait=30`, ann)
   await fetch(`${service.url}/execute/${run_id}`, { method: "DELETE", headers: ann })
   assert.deepEqual((await until("run deleted")).about, { run_id, caller: "ann" })

@@ -69,7 +69,7 @@ for (const store of ["memory", "sqlite"]) {
 
     it("answers 202 in JSON mode, shows the questions, takes the answer and goes on", async () => {
       const waiting = await started(service, asking())
-      assert.deepEqual(Object.keys(waiting), ["run_id", "status", "questions"])
+      assert.deepEqual(Object.keys(waiting), ["run_id", "status", "batches", "waits", "questions"])
       assert.equal(waiting.status, "waiting")
       const { run_id } = waiting
       const question = onlyQuestion(waiting)

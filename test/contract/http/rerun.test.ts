@@ -202,6 +202,35 @@ for (const [name, variables] of [
       assert.equal((await rerun(run_id, { from: ["ask.review"] })).status, 202)
     })
 
+    it("/validate says what a change from another version means", async () => {
+      const before = `input { a: string }\noutput { a: input.a }`
+      const after = `input { a: string  b: string }\noutput { a: input.a  c: input.b }`
+      const compare = async (
+        compare_with: object | null,
+      ): Promise<{ status: number; body: Record<string, unknown> }> => {
+        const response = await service.post("/validate", { workflow_source: after, compare_with }, ada)
+        return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+      }
+      const { body } = await compare({ workflow_source_base64: btoa(before) })
+      const { contract, steps } = body["diff"] as { contract: object[]; steps: object }
+      assert.deepEqual(contract, [
+        { path: "input.b", change: "is new and required", breaking: true },
+        { path: "output.c", change: "is new", breaking: false },
+      ])
+      assert.deepEqual(steps, {
+        same: [],
+        changed: [{ step: "output", properties: ["output"] }],
+        after: [],
+        new: [],
+        gone: [],
+      })
+      assert.equal((await compare({ workflow_source: "output {" })).body["diff"], null)
+      assert.equal("diff" in (await compare(null)).body, false)
+      for (const wrong of [{}, { workflow_source: "x", workflow_source_base64: "eA==" }, { source: "x" }, "x"]) {
+        assert.equal((await compare(wrong as object)).status, 400, JSON.stringify(wrong))
+      }
+    })
+
     it("/validate says of each node whether it would run", async (t) => {
       const { source } = await workflow(t)
       const run_id = await execute(source())

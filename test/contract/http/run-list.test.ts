@@ -46,7 +46,7 @@ for (const store of ["memory", "sqlite"]) {
     }
 
     it("is empty at first", async () => {
-      assert.deepEqual(await listOf(service), { runs: [], next: null })
+      assert.deepEqual(await listOf(service), { runs: [], next: null, searched_back_to: null })
     })
 
     it("shows the newest first, with workflow, version, status, times and usage, as the record has them", async () => {
@@ -61,7 +61,23 @@ for (const store of ["memory", "sqlite"]) {
       for (const listed of runs) {
         const record = (await (await service.get(`/execute/${listed.run_id}`)).json()) as Record<string, unknown>
         const { run_id, workflow, version, status, created_at, finished_at, usage } = record
-        assert.deepEqual(listed, { run_id, workflow, version, status, created_at, finished_at, usage })
+        const { output_preview, ...rest } = listed
+        assert.deepEqual(rest, {
+          run_id,
+          workflow,
+          version,
+          status,
+          created_at,
+          finished_at,
+          usage,
+          started_by: "request",
+          duration_ms: Date.parse(String(finished_at)) - Date.parse(String(created_at)),
+          tokens: listed.usage.input_tokens + listed.usage.output_tokens,
+          cost: listed.usage.cost,
+          error: null,
+          input_preview: "name: Ada",
+        })
+        assert.match(output_preview ?? "", /^message: Hello, Ada/)
       }
       assert.deepEqual([runs[0]?.workflow, runs[1]?.workflow], [null, "hello"])
     })
@@ -69,16 +85,54 @@ for (const store of ["memory", "sqlite"]) {
     it("shows with `include=preview` what each run was given and gave, and when it is deleted", async () => {
       const { runs } = await listOf(service, "?include=preview&limit=1")
       const { preview, finished_at } = runs[0] ?? {}
-      const day = 24 * 3_600_000
+      const week = 7 * 24 * 3_600_000
       assert.deepEqual(preview, {
         steps: ["reply"],
         input: "name: Ada",
         result: preview?.result,
         started_by: "request",
-        expires_at: new Date(Date.parse(finished_at ?? "") + day).toISOString(),
+        expires_at: new Date(Date.parse(finished_at ?? "") + week).toISOString(),
       })
       assert.match(preview?.result ?? "", /^message: Hello, Ada/)
       assert.equal((await service.get("/runs?include=all")).status, 400)
+    })
+
+    it("is searched: every word, wherever it stands, and every filter must hold", async () => {
+      const name = (text: string): object => ({ input: { name: text } })
+      const first = await run("/workflows/hello/execute", name("Zoë Quill"))
+      const second = await run("/workflows/hello/execute", name("Quill Nobody"))
+      const found = async (query: string): Promise<string[]> =>
+        (await listOf(service, `?${query}`)).runs.map(({ run_id }) => run_id)
+      assert.deepEqual(await found("q=quill"), [second, first])
+      assert.deepEqual(await found(`q=${encodeURIComponent("ZOË  quill")}`), [first])
+      assert.deepEqual(await found(`q=quill&workflow=hello&workflow=other&started_by=request`), [second, first])
+      assert.deepEqual(await found("q=quill&limit=1"), [second])
+      assert.deepEqual(await found("q=quill&started_by=schedule"), [])
+      assert.deepEqual(await found("q=quill&min_cost=1000"), [])
+      assert.deepEqual(await found("q=quill&min_seconds=0"), [second, first])
+      assert.deepEqual(await found("q=quill&min_seconds=3600"), [])
+      assert.deepEqual(await found("q=quill&version=0123456789ab"), [])
+      assert.deepEqual(await found(`q=${first}`), [first])
+      const { created_at } = (await listOf(service, `?q=${first}`)).runs[0] ?? { created_at: "" }
+      assert.deepEqual(await found(`q=zo%C3%AB&until=${created_at}`), [])
+      assert.deepEqual(await found(`q=zo%C3%AB&since=${created_at}`), [first])
+      const all = await listOf(service, "?q=quill")
+      assert.deepEqual([all.next, all.searched_back_to], [null, null])
+      for (const wrong of [
+        "q=",
+        "q=%20",
+        `q=${"x".repeat(201)}`,
+        "min_cost=-1",
+        "min_cost=x",
+        "until=now",
+        "started_by=me",
+      ]) {
+        const refused = await errorOf(await service.get(`/runs?${wrong}`))
+        assert.equal(refused.kind, "invalid_request", wrong)
+        assert.equal(refused.issues[0]?.path, wrong.split("=")[0], wrong)
+      }
+      const caller = await errorOf(await service.get("/runs?caller=me"))
+      assert.deepEqual([caller.kind, caller.issues[0]?.path], ["invalid_request", "caller"])
     })
 
     it("leads to the request of each run, without secrets", async () => {

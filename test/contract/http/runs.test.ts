@@ -53,6 +53,7 @@ describe("a run's record, events and cancellation", async () => {
       "workflow",
       "version",
       "rerun_of",
+      "batches",
       "notifications",
     ])
     assert.equal(record["status"], "completed")

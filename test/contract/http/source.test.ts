@@ -27,7 +27,7 @@ describe("POST /validate", async () => {
     const answer = (await validate({ workflow_source: hello, reach: true })) as unknown as {
       reach: { agents: unknown }
     }
-    assert.deepEqual(answer.reach.agents, [{ agent: "agent.reply", pattern: "plain", reads: [] }])
+    assert.deepEqual(answer.reach.agents, [{ agent: "agent.reply", pattern: "plain", reads: [], cacheable: 0.86 }])
   })
 
   it("gives the plan and the schemas of a valid workflow", async () => {
@@ -191,6 +191,9 @@ describe("the other routes", async () => {
       "/execute/{run_id}/questions",
       "/execute/{run_id}/questions/{id}",
       "/questions",
+      "/events",
+      "/events/{id}",
+      "/waits",
       "/execute/{run_id}/cancel",
       "/runs/{run_id}/cancel",
       "/execute/{run_id}/rerun",
@@ -206,6 +209,8 @@ describe("the other routes", async () => {
       "/triggers/{workflow}/{name}/resume",
       "/hooks/{workflow}/{name}",
       "/runs",
+      "/budgets",
+      "/spending",
       "/v1/models",
       "/v1/models/{id}",
       "/v1/chat/completions",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
-import { writeFileSync } from "node:fs"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, it } from "node:test"
 import type { TriggersAnswer } from "../../../src/api/triggers.ts"
@@ -13,7 +14,7 @@ import { fc } from "../../support/fast-check.ts"
 import { folderOf } from "../../support/workflow-folder.ts"
 import { sendRaw } from "../../support/raw-http.ts"
 import { within } from "../../support/within.ts"
-import { errorOf, startService } from "./start-service.ts"
+import { errorOf, startService, type TestService } from "./start-service.ts"
 import { atStrength } from "../../support/strength.ts"
 
 const secret = "0123456789abcdef0123"
@@ -303,6 +304,86 @@ describe("webhooks", async () => {
     assert.equal((await service.post("/workflows/git/push/execute", { input }, ada)).status, 200)
     const given = { input, secrets: { hook_secret: "x" } }
     assert.equal((await service.post("/workflows/git/push/execute", given, ada)).status, 422)
+  })
+})
+
+describe("schedules that go on from their last run", () => {
+  const source = (changes: string): string => `
+input { before: maybe string, count: maybe integer, since: maybe string }
+schedule nightly {
+    cron: "0 3 * * *"
+    timezone: "Europe/Berlin"
+    input { before: previous.output?.text, count: previous.output?.count, since: previous.due_at }
+}
+schedule other { cron: "0 3 * * *", input { before: previous.output?.text } }
+dynamic { count: (input.count ?? 0) + 1 }
+${changes}
+`
+  const output = `output { text: "run {{ dynamic.count }}", count: dynamic.count, given: input }`
+  interface Given {
+    readonly before: string | null
+    readonly count: number | null
+    readonly since: string | null
+  }
+  const start = async (service: TestService, name = "nightly"): Promise<string> => {
+    const started = await service.post(`/triggers/digest/${name}/run`, "")
+    assert.equal(started.status, 202, await started.clone().text())
+    return ((await started.json()) as { run_id: string }).run_id
+  }
+  const ended = async (service: TestService, run_id: string): Promise<{ given: Given; text: string }> => {
+    const record = await (await service.get(`/execute/${run_id}?wait=30`)).json()
+    return (record as { output: { given: Given; text: string } }).output
+  }
+
+  it("see its output and when it was due; each schedule sees its own runs", async () => {
+    const folder = folderOf({ "digest.wire": source(output) })
+    const service = await startService({ WORKFLOWS: folder })
+    const first = await ended(service, await start(service))
+    assert.deepEqual([first.given.before, first.given.count, first.given.since], [null, null, null])
+    const before = Date.now()
+    const second = await ended(service, await start(service))
+    assert.deepEqual([second.given.before, second.given.count], ["run 1", 1])
+    assert.match(second.given.since ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0[12]:00$/)
+    assert.ok(Math.abs(Date.parse(second.given.since ?? "") - before) < 600_000)
+    assert.equal((await ended(service, await start(service, "other"))).given.before, null)
+    // Runs that callers start are none of the schedule's.
+    await service.post("/workflows/digest/execute", { input: {} })
+    const third = await start(service)
+    assert.deepEqual((await ended(service, third)).given.before, "run 2")
+    const rerun = await service.post(`/execute/${third}/rerun`, {})
+    assert.equal(rerun.status, 200)
+    // A run that is deleted by request is deleted whole.
+    assert.equal((await fetch(`${service.url}/execute/${third}`, { method: "DELETE" })).status, 204)
+    assert.equal((await ended(service, await start(service))).given.before, null)
+    // An output that is none of the file that is served now.
+    const version = async (): Promise<unknown> =>
+      ((await (await service.get("/workflows/digest")).json()) as { version: unknown }).version
+    const old = await version()
+    writeFileSync(join(folder, "digest.wire"), source(output.replace(/\}$/, ", more: 1 }")))
+    const deadline = Date.now() + 60_000
+    while ((await version()) === old) assert.ok(Date.now() < deadline, "the file is not served")
+    const changed = await ended(service, await start(service))
+    assert.equal(changed.given.before, null)
+    assert.notEqual(changed.given.since, null)
+    assert.equal((await ended(service, await start(service))).given.before, changed.text)
+  })
+
+  it("see it when retention has deleted the run, and after a restart", async () => {
+    const settings = {
+      WORKFLOWS: folderOf({ "digest.wire": source(output) }),
+      STORE: "sqlite",
+      DATA_DIR: mkdtempSync(join(tmpdir(), "wireworks-previous-")),
+      RETENTION: "1ms",
+    }
+    const service = await startService(settings)
+    const gone = async (one: TestService, run_id: string): Promise<void> => {
+      const deadline = Date.now() + 60_000
+      while ((await one.get(`/execute/${run_id}`)).status !== 410) assert.ok(Date.now() < deadline, "it is still there")
+    }
+    await gone(service, await start(service))
+    await service.stop()
+    const again = await startService({ ...settings, RETENTION: "1h" })
+    assert.deepEqual((await ended(again, await start(again))).given.before, "run 1")
   })
 })
 

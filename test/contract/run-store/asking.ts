@@ -4,7 +4,8 @@ import type { Clock } from "../../../src/ports/clock.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../../src/ports/store.ts"
 import type { GivenAnswer, InboxQuery, QuestionPage } from "../../../src/ports/question-store.ts"
 import type { AskedQuestion, LogEvent } from "../../../src/log/events.ts"
-import type { WaitCounts } from "../../../src/ports/waits.ts"
+import { noneOpen, type WaitCounts } from "../../../src/ports/waits.ts"
+import type { Alarm } from "../../../src/log/replay-data.ts"
 import { allQuestions } from "../../support/all-questions.ts"
 import type { ManualClock } from "../../support/manual-clock.ts"
 import { within } from "../../support/within.ts"
@@ -42,7 +43,12 @@ export function asked(event: number, question: AskedQuestion): LogEvent {
 
 export function waits(event: number, questions: readonly string[], clock: Clock): LogEvent {
   const at = isoTime(clock.now())
-  return { id: event, type: "run_waiting", at, data: { questions, at } }
+  return { id: event, type: "run_waiting", at, data: { questions, batches: [], waits: [], at } }
+}
+
+function continues(event: number, batches: readonly string[], clock: Clock): LogEvent {
+  const at = isoTime(clock.now())
+  return { id: event, type: "run_continued", at, data: { questions: [], batches, waits: [], at } }
 }
 
 export function answeredEvent(event: number, id: string, clock: ManualClock): LogEvent {
@@ -69,7 +75,7 @@ async function status(store: RunStore, run_id: string, id: string): Promise<stri
 }
 
 function counts(runs: number, count: number, oldest_at: number | null): WaitCounts {
-  return { runs, open: { question: { count, oldest_at } } }
+  return { runs, open: { ...noneOpen(), question: { count, oldest_at } } }
 }
 
 const everything: InboxQuery = {
@@ -284,6 +290,86 @@ export function asking(onBench: OnBench): void {
       const [claim] = await store.claim("owner-2", 10, leaseMs)
       assert.equal(claim?.run_id, lease.run_id)
     }
+  })
+
+  onBench("an alarm wakes a parked run at its time, or when somebody settles it", async ({ store, other, clock }) => {
+    const alarm = (kind: Alarm["kind"], id: string, ms: number): Alarm => ({
+      kind,
+      id,
+      key: id,
+      due_at: clock.now() + ms,
+    })
+    const lease = await created(store)
+    const armed = [alarm("batch", "b1", 10_000), alarm("budget", "callers.ann.cost_per_day", 60_000)]
+    await store.append(lease, [{ ...waits(1, [], clock), kept: { alarms: armed } } as unknown as LogEvent])
+    assert.deepEqual(await other.claim("owner-2", 10, leaseMs), [])
+    assert.equal(await other.waits.settleDue(), 0)
+
+    clock.advance(10_000)
+    assert.equal(await other.waits.settleDue(), 1)
+    const [claim] = await other.claim("owner-2", 10, leaseMs)
+    assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
+    assert.ok(claim !== undefined)
+    const due = { kind: "batch", id: "b1", status: "due", outcome: null }
+    assert.deepEqual(await other.waits.outcomes(lease.run_id), [due])
+    await other.append(claim, [continues(2, ["b1"], clock)])
+    // All alarms are gone: those that are due later wake nothing.
+    assert.deepEqual(await store.waits.outcomes(lease.run_id), [])
+    assert.deepEqual(await store.waits.counts(), counts(0, 0, null))
+    clock.advance(60_000)
+    assert.equal(await store.waits.settleDue(), 0)
+
+    // The same alarm again, at another time.
+    const again = { alarms: [alarm("budget", "callers.ann.cost_per_day", 60_000), alarm("batch", "b1", 90_000)] }
+    await other.append(claim, [{ ...waits(3, [], clock), kept: again } as unknown as LogEvent])
+    const open = {
+      kind: "budget",
+      status: "open",
+      any: [{ key: "callers.ann.cost_per_day" }],
+      limit: 10,
+      after: null,
+    } as const
+    const { found } = await store.waits.list(open)
+    assert.deepEqual(
+      found.map(({ wait: { run_id, id } }) => [run_id, id]),
+      [[lease.run_id, "callers.ann.cost_per_day"]],
+    )
+    assert.equal((await store.waits.settle(lease.run_id, "budget", "callers.ann.cost_per_day", null))?.stored, true)
+    assert.equal((await store.waits.settle(lease.run_id, "budget", "callers.ann.cost_per_day", null))?.stored, false)
+    const [woken] = await store.claim("owner-3", 10, leaseMs)
+    assert.ok(woken !== undefined)
+    assert.deepEqual(
+      (await store.waits.outcomes(lease.run_id)).map(({ kind, status }) => [kind, status]),
+      [["budget", "settled"]],
+    )
+    await store.append(woken, [continues(4, [], clock), ended(5, isoTime(clock.now()))])
+    assert.equal(await store.waits.settleDue(), 0)
+  })
+
+  onBench("a run that was woken parks again without an event, and its alarm has another time", async (bench) => {
+    const { store, other, clock } = bench
+    const alarm = (ms: number, completed: number): Alarm => {
+      const progress = { status: "in_progress", completed, failed: 0 }
+      return { kind: "batch", id: "b1", key: null, due_at: clock.now() + ms, progress }
+    }
+    const lease = await created(store)
+    await store.append(lease, [{ ...waits(1, [], clock), kept: { alarms: [alarm(10_000, 0)] } } as unknown as LogEvent])
+    clock.advance(10_000)
+    assert.equal(await other.waits.settleDue(), 1)
+    const [claim] = await other.claim("owner-2", 10, leaseMs)
+    assert.ok(claim !== undefined)
+    await other.parkAgain(claim, [alarm(15_000, 7)])
+    assert.deepEqual(await store.claim("owner-3", 10, leaseMs), [])
+    await assert.rejects(other.parkAgain(claim, [alarm(1_000, 8)]), LeaseLost)
+    const { found } = await store.waits.ofRun(lease.run_id, "batch", 10, null)
+    assert.deepEqual(
+      found.map(({ wait: { status, about } }) => [status, about.progress?.completed]),
+      [["open", 7]],
+    )
+    assert.equal((await store.read(lease.run_id, 0, 10)).length, 1)
+    clock.advance(15_000)
+    assert.equal(await store.waits.settleDue(), 1)
+    assert.equal((await store.claim("owner-3", 10, leaseMs))[0]?.run_id, lease.run_id)
   })
 
   onBench("a run's end withdraws what is open, and an answer comes too late", async ({ store, other, clock }) => {

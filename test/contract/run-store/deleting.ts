@@ -1,18 +1,11 @@
+import { allRuns, type RunQuery } from "../../../src/ports/run-list.ts"
 import assert from "node:assert/strict"
 import { NoSuchRun, StoreFailure } from "../../../src/ports/store.ts"
 import { ann, aQuestion, asked, waits } from "./asking.ts"
 import { aRun, created, ended, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
 
 const inbox = { caller: "ann", groups: [], member_of: [], to: null, limit: 10, after: null } as const
-const listed = {
-  caller: "ann",
-  workflow: null,
-  status: null,
-  since: null,
-  error_kind: null,
-  limit: 10,
-  after: null,
-} as const
+const listed: RunQuery = { ...allRuns, caller: "ann", limit: 10 }
 
 /** Runs that are deleted by request. */
 export function deleting(onBench: OnBench): void {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import type { ListedRun, RunQuery } from "../../../src/ports/run-list.ts"
+import { allRuns, type ListedRun, type RunQuery } from "../../../src/ports/run-list.ts"
 import type { Lease, NewRun, RunStore } from "../../../src/ports/store.ts"
 import type { LogEvent, Usage } from "../../../src/log/events.ts"
 import { within } from "../../support/within.ts"
@@ -24,15 +24,7 @@ const noConsumption: Usage = {
 }
 const at = "2026-11-15T00:00:01.000Z"
 const workflow = (name: string) => ({ name, version: "0123456789ab" })
-const all: RunQuery = {
-  caller: "",
-  workflow: null,
-  status: null,
-  since: null,
-  error_kind: null,
-  limit: 50,
-  after: null,
-}
+const all: RunQuery = { ...allRuns, caller: "", limit: 50 }
 
 async function make(store: RunStore, changes: Partial<NewRun> = {}): Promise<Lease> {
   const outcome = await store.create(aRun(changes), owner, leaseMs)
@@ -104,10 +96,51 @@ export function listing(onBench: OnBench): void {
       created_at: 30,
       finished_at: null,
       usage: noConsumption,
+      preview: null,
+      end: null,
     })
     assert.equal(runs[1]?.workflow, null)
     assert.deepEqual(await other.list({ ...all, caller: "nobody" }), [])
     await until(other, all, ({ length }) => length === 1)
+  })
+
+  onBench("a list opens what is kept of each run for the eye, if asked", async ({ store, other }) => {
+    const request = aRequest({ input: { name: "Ada", text: "x".repeat(500) } })
+    const done = await make(store, { created_at: 30, request })
+    const bad = await make(store, { created_at: 20 })
+    const open = await make(store, { created_at: 10 })
+    const output = { result: { reply: "Hello\n  Ada" } }
+    await store.append(done, [
+      started,
+      { id: 2, at, type: "workflow_completed", data: { output, usage: usage(7), duration_ms: 1 } },
+    ])
+    await store.append(bad, [started, failed(2, "timeout")])
+    await store.append(open, [started])
+    const query = { ...all, previews: true }
+    const runs = await until(other, query, (found) => found.filter(({ end }) => end !== null).length === 2)
+    assert.deepEqual(
+      runs.map(({ preview, end }) => [preview?.input.slice(0, 13), preview?.input.length, preview?.started_by, end]),
+      [
+        ["name: Ada, te", 200, "request", { output: "reply: Hello Ada", error: null }],
+        ["topic: owls", 11, "request", { output: null, error: { kind: "timeout", path: null, message: "x" } }],
+        ["topic: owls", 11, "request", null],
+      ],
+    )
+    assert.ok((await other.list(all)).every(({ preview, end }) => preview === null && end === null))
+  })
+
+  onBench("the list is filtered by several workflows, by version, and by a span of time", async ({ store, other }) => {
+    const one = async (name: string, version: string, created_at: number): Promise<string> =>
+      (await make(store, { created_at, request: aRequest({ workflow: { name, version } }) })).run_id
+    const [a, b, c] = [await one("a", "v1", 10), await one("b", "v1", 20), await one("c", "v2", 30)]
+    const found = async (more: Partial<RunQuery>): Promise<string[]> =>
+      (await other.list({ ...all, ...more })).map(({ run_id }) => run_id)
+    assert.deepEqual(await found({ workflows: ["a", "c", "nothing"] }), [c, a])
+    assert.deepEqual(await found({ version: "v1" }), [b, a])
+    assert.deepEqual(await found({ workflows: ["a", "b"], version: "v2" }), [])
+    assert.deepEqual(await found({ since: 20, until: 30 }), [b])
+    assert.deepEqual(await found({ until: 30, limit: 1 }), [b])
+    assert.deepEqual(await found({ caller: null, workflows: ["a", "b"], until: 20 }), [a])
   })
 
   onBench("pages of the list meet without a gap, also among runs of the same millisecond", async ({ store, other }) => {
@@ -178,13 +211,13 @@ export function listing(onBench: OnBench): void {
     for (const lease of [done, sent]) await store.append(lease, [started, cancelled(2)])
     await until(other, { ...all, status: "ended" }, ({ length }) => length === 2)
     const found = async (more: Partial<RunQuery>) => (await other.list({ ...all, ...more })).map(({ run_id }) => run_id)
-    assert.deepEqual(await found({ workflow: "a" }), [done.run_id, open.run_id])
-    assert.deepEqual(await found({ workflow: "a/b" }), [elsewhere.run_id])
-    assert.deepEqual(await found({ workflow: "b" }), [])
+    assert.deepEqual(await found({ workflows: ["a"] }), [done.run_id, open.run_id])
+    assert.deepEqual(await found({ workflows: ["a/b"] }), [elsewhere.run_id])
+    assert.deepEqual(await found({ workflows: ["b"] }), [])
     assert.deepEqual(await found({ status: "open" }), [elsewhere.run_id, open.run_id])
     assert.deepEqual(await found({ status: "ended" }), [sent.run_id, done.run_id])
     assert.deepEqual(await found({ status: "waiting" }), [])
-    assert.deepEqual(await found({ status: "ended", workflow: "a" }), [done.run_id])
+    assert.deepEqual(await found({ status: "ended", workflows: ["a"] }), [done.run_id])
     assert.deepEqual(await found({ status: "open", limit: 1 }), [elsewhere.run_id])
     assert.deepEqual(await found({ status: "open", after: { created_at: 3, run_id: elsewhere.run_id } }), [open.run_id])
   })
@@ -223,7 +256,7 @@ export function listing(onBench: OnBench): void {
     assert.deepEqual(await found({ error_kind: "tool_error", status: "ended" }), [tool])
     assert.deepEqual(await found({ error_kind: "timeout", status: "cancelled" }), [])
     assert.deepEqual(await found({ error_kind: "timeout", status: "running" }), [])
-    assert.deepEqual(await found({ error_kind: "timeout", workflow: "a" }), [])
+    assert.deepEqual(await found({ error_kind: "timeout", workflows: ["a"] }), [])
     // A time is the first that counts.
     assert.deepEqual(await found({ since: 3, status: "failed" }), [tool])
     assert.deepEqual(await found({ since: 8 }), [waiting.run_id])
@@ -255,7 +288,7 @@ export function listing(onBench: OnBench): void {
       rest.map(({ run_id }) => run_id),
       made.slice(2),
     )
-    const named = await other.list({ ...everyone, workflow: "a" })
+    const named = await other.list({ ...everyone, workflows: ["a"] })
     assert.deepEqual(
       named.map(({ run_id }) => run_id),
       [made[0], made[3]],

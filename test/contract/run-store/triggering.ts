@@ -1,8 +1,17 @@
+import { allRuns } from "../../../src/ports/run-list.ts"
 import assert from "node:assert/strict"
 import { freshTrigger } from "../../../src/ports/trigger-store.ts"
+import type { JsonValue } from "../../../src/base/json-value.ts"
+import type { LogEvent } from "../../../src/log/events.ts"
+import type { Lease } from "../../../src/ports/store.ts"
+import { noUsage, showUsage } from "../../../src/log/usage.ts"
 import { aRequest, aRun, created, ended, leaseMs, owner, row, type OnBench } from "./material.ts"
 
 const day = 24 * 3_600_000
+const completion = (result: JsonValue): LogEvent => {
+  const data = { output: { result }, usage: showUsage(noUsage), duration_ms: 1, at: iso(0) }
+  return { id: 1, type: "workflow_completed", at: iso(0), data }
+}
 const iso = (ms: number) => new Date(ms).toISOString()
 
 export function triggering(onBench: OnBench): void {
@@ -11,7 +20,7 @@ export function triggering(onBench: OnBench): void {
     const workflow = { name: "digest", version: "0123456789ab" }
     const { run_id } = await created(store, { caller: "ada", request: aRequest({ trigger, workflow }) })
     assert.deepEqual((await row(other, run_id)).trigger, trigger)
-    const query = { workflow: null, status: null, since: null, error_kind: null, after: null, limit: 10 }
+    const query = { ...allRuns, limit: 10 }
     const [listed] = await other.list({ ...query, caller: "ada" })
     assert.deepEqual(listed?.trigger, trigger)
     assert.deepEqual((await other.request(run_id)).trigger, trigger)
@@ -78,6 +87,46 @@ export function triggering(onBench: OnBench): void {
     assert.deepEqual((await store.triggers.read("flow nightly"))?.state, next)
     assert.equal(await store.triggers.read("flow"), null)
   })
+
+  onBench(
+    "what a run leaves to its schedule outlives it, until the next one completes or the run is deleted",
+    async ({ store, other, clock }) => {
+      const id = "flow reports"
+      const keeper = { id, due_at: 7 }
+      const completed = (lease: Lease, result: JsonValue) => store.append(lease, [completion(result)])
+      const started = (due_at: number) => created(store, { request: aRequest({ keeper: { ...keeper, due_at } }) })
+      assert.equal(await other.triggers.kept(id), null)
+      const first = await started(7)
+      assert.equal(await other.triggers.kept(id), null)
+      await completed(first, { b: [1, "é"], "10": 1, "9": null })
+      const kept = { output: '{"9":null,"10":1,"b":[1,"é"]}', due_at: 7 }
+      assert.deepEqual(await other.triggers.kept(id), kept)
+      clock.advance(day)
+      await store.sweep(clock.now() + day)
+      assert.equal((await other.lookup(first.run_id)).found, "expired")
+      assert.deepEqual(await other.triggers.kept(id), kept)
+      await store.append(await started(8), [ended(1)])
+      assert.deepEqual(await other.triggers.kept(id), kept)
+      const asWhole = await started(9)
+      // A process that took the run over knows of its schedule, too.
+      await store.release(asWhole)
+      const [claimed] = await other.claim("another", 1, leaseMs)
+      assert.ok(claimed)
+      const text = "x".repeat(64 * 1024 - 2)
+      await other.append(claimed, [completion(text)])
+      assert.deepEqual(await store.triggers.kept(id), { output: JSON.stringify(text), due_at: 9 })
+      const long = await started(10)
+      await completed(long, `${text}x`)
+      assert.deepEqual(await store.triggers.kept(id), { output: null, due_at: 10 })
+      await completed(await started(11), 1)
+      assert.equal(await store.delete(long.run_id), "deleted")
+      assert.deepEqual(await store.triggers.kept(id), { output: "1", due_at: 11 })
+      const last = await started(12)
+      await completed(last, 2)
+      assert.equal(await store.delete(last.run_id), "deleted")
+      assert.equal(await other.triggers.kept(id), null)
+    },
+  )
 
   onBench("the error of a refusal is kept with it", async ({ store, other }) => {
     const error = {

@@ -15,6 +15,7 @@ const families: Readonly<Record<string, readonly Toggle["what"][]>> = {
   "untrusted-action": ["requires", "approval", "address", "header"],
   "private-leak": ["cleared", "group", "address", "header"],
   "secret-exposed": ["address"],
+  "unknown-property": ["requires"],
 }
 
 /** Undefined where the checker finds something else than labels, or accepts nothing of it. */

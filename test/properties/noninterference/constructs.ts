@@ -148,7 +148,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
     const value = one["value"] as Syntax.PropertyValue
     inner = value.kind === "context" ? "compact" : value.kind === "file" ? "short-file" : place
     if (value.kind === "configured") inner = name === "verify" ? "hmac" : "configured-model"
-    if (value.kind === "properties") inner = name === "repeat" ? "agent-repeat" : name
+    if (value.kind === "properties") inner = name === "repeat" || name === "batch" ? `agent-${name}` : name
   }
   for (const [name, part] of Object.entries(one)) {
     if (name !== "keyword" && name !== "open" && name !== "close" && name !== "colon") walk(part, inner, found)
@@ -157,6 +157,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
 
 const writtenOut = "It is written out: no label can be in it"
 const signsIn = "Tools are answered in this process, and nobody signs in to them"
+const events = "It starts no run, and what it sends is a stranger's for every wait that does not say otherwise"
 const chats = "A chat fills the input as any other caller does"
 
 /** Constructs that random programs do not have, each with the reason. */
@@ -174,6 +175,16 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property cached of price": writtenOut,
   "property written of price": writtenOut,
   "property reply_within_seconds of webhook": "The sender gets the output of the run, which no rule is about",
+  "property prompt_cache of model": "It decides how a call is made, and none of what is said",
+  "property prompt_cache of agent": "It decides how a call is made, and none of what is said",
+  "property batch of agent": "It decides how calls are made, and none of what is said",
+  "property within_hours of agent-batch": writtenOut,
+  "property event of webhook": events,
+  "property name of webhook-event": events,
+  "property key of webhook-event": events,
+  "property data of webhook-event": events,
+  "property keep_seconds of webhook-event": events,
+  "property to of webhook-event": events,
   "property rate of provider": "It decides when a call is made, and none of what is said",
   "property requests_per_minute of rate": writtenOut,
   "property tokens_per_minute of rate": writtenOut,
@@ -185,8 +196,6 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property approval of batch": "Its items have it",
   "property system of chat": chats,
   "property files of chat": chats,
-  "property concurrency of workflow-call": "Files are not called in lists, which would take long",
-  "property concurrency of repeat": "Files are not called in lists, which would take long",
   "property media_type of short-file": "The long form has it",
   ...Object.fromEntries(
     ["issuer", "private_key", "key_id", "algorithm", "scopes", "audience", "resource", "client_auth"].map((name) => {

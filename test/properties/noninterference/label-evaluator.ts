@@ -118,6 +118,7 @@ class LabelledFile {
   readonly #decided: Labels
   readonly #agents = new Map<string, Syntax.AgentDeclaration>()
   readonly #asks = new Map<string, Syntax.AskDeclaration>()
+  readonly #waits = new Map<string, Syntax.WaitDeclaration>()
   readonly #dynamics = new Map<string, Syntax.Expression>()
   readonly #functions = new Map<string, Syntax.FunctionDeclaration>()
   readonly #output: Syntax.ValueField[] = []
@@ -138,6 +139,7 @@ class LabelledFile {
     for (const one of tree.declarations) {
       if (one.kind === "agent") this.#agents.set(one.name.text, one)
       else if (one.kind === "ask") this.#asks.set(one.name.text, one)
+      else if (one.kind === "wait") this.#waits.set(one.name.text, one)
       else if (one.kind === "function-declaration") this.#functions.set(one.name.text, one)
       else if (one.kind === "dynamic")
         for (const { name, value } of one.body.items) this.#dynamics.set(name.text, value)
@@ -159,6 +161,7 @@ class LabelledFile {
     for (const name of this.#dynamics.keys()) this.#dynamic(name)
     for (const name of this.#agents.keys()) this.#agent(name)
     for (const name of this.#asks.keys()) this.#ask(name)
+    for (const name of this.#waits.keys()) this.#wait(name)
     return { own: none, fields: new Map(this.#output.map(({ name, value }) => [name.text, this.#of(value, place)])) }
   }
 
@@ -212,7 +215,8 @@ class LabelledFile {
       if (declaration === undefined) throw new Error(`No agent is called ${name}`)
       const value = this.#each(declaration, (place) => this.#agentRounds(name, declaration, place))
       const rounds = this.#values.get(`rounds.${name}`) ?? { own: none, items: [] }
-      this.#values.set(`rounds.${name}`, joined(rounds, value.own))
+      // An agent that was skipped may have been skipped because of what it read.
+      this.#values.set(`rounds.${name}`, isNull(value) ? joined(rounds, value.own) : rounds)
       return value
     })
   }
@@ -456,6 +460,33 @@ class LabelledFile {
         return joined(
           { ...given, fields },
           union(place.decided, ends, left.length === 0 ? none : (prefill?.own ?? none)),
+        )
+      })
+    })
+  }
+
+  #wait(name: string): Value {
+    return this.#once(`wait.${name}`, () => {
+      const declaration = this.#waits.get(name)
+      if (declaration === undefined) throw new Error(`No wait is called ${name}`)
+      const { settled, random } = this.#run
+      const { body } = declaration
+      return this.#each(declaration, (place) => {
+        const valueOf = (one: string): Value => {
+          const expression = expressionOf(body, one)
+          return expression === undefined ? nothing : this.#of(expression, place)
+        }
+        const key = whole(valueOf("key"))
+        if (key.has("untrusted")) this.#run.arrive("untrusted-action", `wait ${name}.key`)
+        const facts = settled.program.asks.get(name)
+        const ends = union(place.decided, key, whole(valueOf("seconds")), whole(valueOf("until")))
+        if (facts === undefined) return { own: ends, scalar: "2026-01-01T00:00:00.000Z" }
+        const late = valueOf("on_expiry")
+        if (random.chance(0.5)) return joined(late, ends)
+        const isTrusted = propertyIn(body, "gives") !== undefined
+        return joined(
+          fromJson(this.#run.made(facts.output), none),
+          union(ends, isTrusted ? none : new Set(["untrusted"])),
         )
       })
     })
@@ -727,6 +758,8 @@ class LabelledFile {
         return this.#walk(this.#agent(name), rest)
       case "ask":
         return this.#walk(this.#ask(name), rest)
+      case "wait":
+        return this.#walk(this.#wait(name), rest)
       case "dynamic":
         return this.#walk(place.locals.get(name) ?? this.#dynamic(name), rest)
       case "model":
@@ -873,6 +906,10 @@ class LabelledFile {
         return joined(items.at(-1) ?? nothing, first.own)
       case "concat":
         return { own: union(...given.map(({ own }) => own)), items: given.flatMap(itemsOf) }
+      case "merge": {
+        const fields = new Map(given.flatMap((one) => [...(one.fields ?? [])]))
+        return { own: union(...given.map(({ own }) => own)), fields }
+      }
       case "zip": {
         const [second = nothing] = others
         const length = Math.min(items.length, itemsOf(second).length)

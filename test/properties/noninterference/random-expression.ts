@@ -232,6 +232,7 @@ export class Expressions {
         return call === undefined ? JSON.stringify(words) : `json(${call.text})`
       }
       case 2: {
+        if (this.#exceptions.trusted.length === 0) return JSON.stringify(words)
         const [path, word] = random.chance(0.5)
           ? ([random.pick(this.#exceptions.trusted), "trust"] as const)
           : ([random.pick(this.#exceptions.released), "release"] as const)

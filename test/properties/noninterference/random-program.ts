@@ -49,6 +49,9 @@ class Whole {
   readonly emphasis: Emphasis
   readonly #counts = new Map<string, number>()
 
+  /** Imports say that there is one call of each. */
+  counts = false
+
   constructor(marks: number, isChain: boolean, emphasis: Emphasis) {
     this.marks = marks
     this.isChain = isChain
@@ -71,8 +74,19 @@ class Whole {
     return this.emphasis === "none" || this.emphasis === "repeats"
   }
 
+  /** Only programs with this emphasis have it: the others stay what they were. */
+  only(emphasis: Emphasis, random: Random, probability: number): boolean {
+    return this.emphasis === emphasis && random.chance(probability)
+  }
+
+  /** A program without words of trust: a webhook makes its input a stranger's. */
+  get isBare(): boolean {
+    return this.emphasis === "bare"
+  }
+
   /** A place that has one of several texts, the strictest first. */
   toggle(about: string, what: Toggle["what"], levels: readonly string[]): string {
+    if (this.isBare && what !== "address" && what !== "header") return what === "approval" ? (levels.at(-1) ?? "") : ""
     const id = `${about}.${what}`
     if (!this.toggles.some((one) => one.id === id)) this.toggles.push({ id, about, what, levels })
     return `⟦${id}⟧`
@@ -92,23 +106,34 @@ export const emphases = [
   "wide",
   "assets",
   "repeats",
+  "failing",
+  "failing",
+  "lists",
+  "names",
+  "bare",
+  "waits",
 ] as const
-export type Emphasis = (typeof emphases)[number]
+export const allEmphases = [...emphases, "many"] as const
+/** `many`: more calls of files than the checker follows, which takes it a while. */
+export type Emphasis = (typeof allEmphases)[number]
 
 export function randomProgram(random: Random, emphasis: Emphasis = random.pick(emphases)): Program {
   const isChain = random.chance(0.7)
-  const whole = new Whole(isChain ? random.pick([0.1, 0.25]) : random.pick([0.04, 0.1, 0.35]), isChain, emphasis)
+  const marks = isChain ? random.pick([0.1, 0.25]) : random.pick([0.04, 0.1, 0.35])
+  const whole = new Whole(emphasis === "bare" ? 0 : marks, isChain, emphasis)
+  whole.counts = whole.only("failing", random, 0.4)
   const modules: Record<string, string> = {}
   const library = random.chance(isChain ? 0.05 : 0.25) ? new FileWriter(random, whole, "lib.wire", []) : undefined
   if (library !== undefined) modules["lib.wire"] = library.library()
   const files: CalledFile[] = []
-  const count = whole.emphasis === "rounds" ? 1 : random.pick([0, 0, 1, 1, 2])
+  const count = needsFile.has(whole.emphasis) ? 1 : random.pick([0, 0, 1, 1, 2])
   for (let index = 0; index < count; index++) {
     const path = `f${index}.wire`
     const writer = new FileWriter(random, whole, path, [...files])
     modules[path] = writer.called()
     files.push(writer.callable())
   }
+  if (whole.emphasis === "many") modules["many.wire"] = manyFile
   const main = new FileWriter(random, whole, "main.wire", files, library)
   return {
     source: main.main(),
@@ -127,6 +152,16 @@ export function randomProgram(random: Random, emphasis: Emphasis = random.pick(e
     workflows: whole.workflows,
   }
 }
+
+/** A file whose own input is a stranger's, and more calls of it than the checker follows, which no run makes. */
+const manyFile = "input { s: untrusted string }\noutput { s: input.s }\n"
+const callOfMany = 'call workflow.many { input { s: "x" } }'
+const manyCalls = `workflow many from "./many.wire"
+dynamic { many: match input.shop == "never" { true: length([${Array.from({ length: 2001 }, () => callOfMany).join(", ")}]) false: 0 } }
+dynamic { echo: ${callOfMany} }`
+
+const oftenCallsFiles: ReadonlySet<Emphasis> = new Set(["rounds", "failing", "lists"])
+const needsFile: ReadonlySet<Emphasis> = new Set(["rounds", "failing", "lists", "many"])
 
 const fixedFields: Fields = [
   ["vouched", { kind: "string", mark: "untrusted" }],
@@ -178,7 +213,7 @@ class FileWriter implements Callables {
     this.#files = files
     this.#library = library
     this.#expressions = new Expressions(random, this, {
-      trusted: ["input.vouched"],
+      trusted: whole.isBare ? [] : ["input.vouched"],
       released: ["input.released"],
     })
   }
@@ -189,11 +224,14 @@ class FileWriter implements Callables {
     const random = this.#random
     this.#imports()
     this.#declareSchemas(this.#whole.emphasis === "schemas" ? 2 : random.below(3))
-    this.input = [
+    const fixed: Fields = [
       ["mail", { kind: "string", mark: "untrusted" }],
       ["iban", { kind: "string", mark: "private" }],
       ["shop", string],
       ...fixedFields,
+    ]
+    this.input = [
+      ...(this.#whole.isBare ? fixed.map(([name]) => [name, string] as const) : fixed),
       ...random.list(
         1 + random.below(this.#whole.isChain ? 2 : 4),
         (index) => [`x${index}`, this.#inputType()] as const,
@@ -205,7 +243,9 @@ class FileWriter implements Callables {
       this.input = [...this.input, ["past", said("text", mark)]]
       this.#roots.push({ text: "chat.history", type: said("content", {}) })
     }
-    this.#body(1 + random.below(5))
+    if (this.#whole.emphasis === "many") this.#add(manyCalls)
+    // What else may fail in a program hides what these do.
+    this.#body(this.#whole.emphasis === "failing" ? random.below(2) : 1 + random.below(5))
     this.#triggers()
     this.#close(1 + random.below(3))
     return this.#written()
@@ -222,8 +262,13 @@ class FileWriter implements Callables {
         (index) => [`y${index}`, this.#carried(index)] as const,
       ),
     ]
-    this.#body(random.below(4))
-    this.#close(1 + random.below(3))
+    // What else may fail in a file hides what decides whether this does.
+    const isSmall = this.#whole.only("failing", random, 0.6)
+    this.#body(isSmall ? 0 : random.below(4))
+    if (isSmall) {
+      this.#output = [["o0", string]]
+      this.#add('output { o0: "x" }')
+    } else this.#close(1 + random.below(3))
     return this.#written()
   }
 
@@ -306,7 +351,9 @@ class FileWriter implements Callables {
       if (!isRare || random.chance(this.#whole.marks * 2)) this.#roots.push({ text: `input.${name}`, type })
     }
     const [[required] = [""]] = this.input
-    const requirement = random.chance(0.3) ? `, require input.${required} == input.${required} else "No."` : ""
+    const isFulfilled = random.chance(0.3) ? `, require input.${required} == input.${required} else "No."` : ""
+    const isAsked = this.#path !== "main.wire" && this.#whole.only("failing", random, 0.4)
+    const requirement = isAsked ? `, require ${this.#half("input.y0")}` : isFulfilled
     this.#add(`input { ${writtenFields(this.input)}${requirement} }`)
     this.#add(`secrets { key: string${this.#path === "main.wire" ? ", hook: string" : ""} }`)
     for (let functions = random.pick([0, 0, 1, 2]); functions > 0; functions--) this.#declareFunction()
@@ -320,11 +367,65 @@ class FileWriter implements Callables {
     if (random.chance(this.#whole.more("remotes", 0.3 * often, 0.6))) this.#declareRemote("prompt")
     if (random.chance(0.2 * often)) this.#declareBatch()
     this.#files.forEach((file) => {
-      if (random.chance(0.85)) this.#declareWorkflow(file)
+      if (random.chance(this.#whole.more("failing", 0.85, 1))) this.#declareWorkflow(file)
     })
+    if (this.#whole.emphasis === "many" && this.#path === "main.wire") {
+      for (const tool of this.#tools) this.#add1(this.#plainCall(tool, "dynamic.echo.s"))
+    }
+    if (this.#whole.only("failing", random, 0.8)) {
+      if (this.#path === "main.wire") this.#mayMiss()
+      else this.#mayEnd()
+    }
     for (let count = steps; count > 0; count--) this.#step()
     if (random.chance(0.1))
       this.#add(`limits { ${random.pick(["model_calls", "tool_calls", "tokens", "time_seconds"])}: 100_000 }`)
+  }
+
+  /** Half of all texts fulfil it. */
+  #half(path: string): string {
+    return `length(json(${path})) % 2 == 0`
+  }
+
+  #plainCall(tool: ToolInFile, to = '"x"'): string {
+    return this.#callTool(tool, { roots: [{ text: to, type: string }], mayCall: false, loops: 0 }, 0).text
+  }
+
+  #add1(value: string): string {
+    const name = this.#whole.name("d")
+    this.#add(`dynamic { ${name}: ${value} }`)
+    return `dynamic.${name}`
+  }
+
+  /** A step that fails where something else decides so, and calls that are not made then. */
+  #mayEnd(): void {
+    const random = this.#random
+    const condition = this.#half("input.y0")
+    const failing = 'text(1 / length(""))'
+    const ends = [
+      `match (${condition}) { true: text(${failing}) false: "" }`,
+      `text((${condition}) && ${failing} == "1")`,
+      `json([${failing} for v_ in ["a"] when (${condition})])`,
+    ]
+    if (random.chance(0.6)) this.#add1(random.pick(ends))
+    let before = '"x"'
+    for (const tool of this.#tools) {
+      before = this.#add1(calledWhen(this.#plainCall(tool), `length(json(${before})) >= 0`))
+    }
+  }
+
+  /** A file that may fail, and two calls that share a count. */
+  #mayMiss(): void {
+    const random = this.#random
+    const path = random.pick(["input.mail", "input.iban"])
+    for (const { name, file } of this.#whole.counts ? [] : this.#workflows.slice(0, 1)) {
+      const first: Scope = { roots: [{ text: path, type: string }], mayCall: false, loops: 0 }
+      this.#add1(`(call workflow.${name} { input { ${this.#fileInput(name, file.input, first)} } on_failure: skip })`)
+    }
+    const [counted, other] = this.#tools
+    if (counted === undefined || other === undefined || !this.#whole.counts) return
+    this.#add1(calledWhen(this.#plainCall(counted), this.#half(path)))
+    const left = this.#plainCall(counted).replace(/( on_failure: skip)? \}\)$/, " on_failure: skip })")
+    this.#add1(this.#plainCall(other, `text(${this.#add1(left)} == null)`))
   }
 
   #declareFunction(): void {
@@ -351,7 +452,7 @@ class FileWriter implements Callables {
     const values = fields.map(([name, type]) => `${name}: ${this.#of(type)}`)
     this.#output = fields
     // The last values of a chain go to a tool that acts.
-    if (this.#whole.isChain && this.#path === "main.wire") {
+    if (this.#whole.isChain && this.#path === "main.wire" && !this.#whole.counts) {
       values.push(
         ...this.#tools.map((tool, index) => `last${index}: ${this.#callTool(tool, this.#scope(false), 1).text}`),
       )
@@ -573,15 +674,8 @@ class FileWriter implements Callables {
   #declareServer(word: "mcp" | "api", hasInput: boolean): void {
     const random = this.#random
     const name = this.#whole.name(word === "mcp" ? "s" : "c")
-    const gives = random.pick([
-      "",
-      "",
-      "",
-      "gives: trusted",
-      "gives: trusted",
-      "gives: private",
-      "gives: [trusted, private]",
-    ])
+    const said = ["", "", "", "gives: trusted", "gives: trusted", "gives: private", "gives: [trusted, private]"]
+    const gives = this.#whole.isBare ? "" : random.pick(said)
     const cleared = this.#whole.toggle(name, "cleared", ["", "cleared: private"])
     const auth = random.chance(0.1)
       ? `auth { token_endpoint: "https://id.example.com/token" client_id: secrets.key client_secret: secrets.key }`
@@ -589,7 +683,7 @@ class FileWriter implements Callables {
     const more =
       word === "api" && random.chance(0.3)
         ? "timeout_seconds: 5 max_retries: 0"
-        : word === "mcp" && random.chance(0.1)
+        : word === "mcp" && !this.#whole.isBare && random.chance(0.1)
           ? random.pick(["elicitation: ask", 'elicitation { to: "desk" expires_seconds: 60 cleared: private }'])
           : ""
     this.#add(
@@ -601,6 +695,7 @@ class FileWriter implements Callables {
 
   /** What something gives: trusted, as a rule, and nothing private. */
   #gives(others: readonly string[]): string {
+    if (this.#whole.isBare) return ""
     return this.#random.chance(Math.min(0.6, this.#whole.marks * 3)) ? this.#random.pick(others) : "gives: trusted"
   }
 
@@ -639,6 +734,7 @@ class FileWriter implements Callables {
         ? `mcp.${server}.tool.${name}`
         : `api.${server}."${random.pick(["POST", "PUT", "GET"])} /${name}/{to}"`
     const levels = [
+      ...(!isUntyped && this.#whole.only("names", random, 0.7) ? ["requires: [trusted]"] : []),
       ...(knowsStrict ? ["requires: strict"] : []),
       "requires: trusted",
       "requires: [to, body]",
@@ -650,7 +746,7 @@ class FileWriter implements Callables {
       isUntyped ? "" : `input { ${writtenFields(args)} }`,
       result.kind === "record" ? `output { ${writtenFields(result.fields)} }` : "",
       bound.length === 0 ? "" : `bindings { to: ${this.#importBinding()} }`,
-      random.chance(0.1) ? "max_calls: 50" : "",
+      this.#whole.counts ? "max_calls: 1" : random.chance(0.1) ? "max_calls: 50" : "",
       random.chance(0.1) ? 'description: "Does it."' : "",
       random.chance(0.1) ? "idempotent: true" : "",
       facts.gives,
@@ -725,7 +821,7 @@ class FileWriter implements Callables {
         ["body", string],
       ],
       result: record(["a", string]),
-      gives: random.pick(["gives: trusted", "gives: untrusted"]),
+      gives: this.#whole.isBare ? "" : random.pick(["gives: trusted", "gives: untrusted"]),
       approvesAt: "import",
     }
     this.#whole.tools.set(name, facts)
@@ -749,9 +845,10 @@ class FileWriter implements Callables {
   #triggers(): void {
     const random = this.#random
     const literal = (type: WireType): string => this.#of(type, { roots: [], mayCall: false, loops: 0 }, 0)
-    if (random.chance(0.15)) {
+    if (random.chance(this.#whole.more("bare", 0.15, 1))) {
       const filled = this.input.filter(
-        ([name, type]) => !isFixed(name) && type.kind !== "variant" && random.chance(0.3),
+        ([name, type]) =>
+          !isFixed(name) && type.kind !== "variant" && random.chance(this.#whole.more("bare", 0.3, 0.8)),
       )
       this.filled = new Set(filled.map(([name]) => name))
       const values = this.input.map(([name, type]) => {
@@ -760,7 +857,7 @@ class FileWriter implements Callables {
           ? `${name}: header."X-Name" ?? query.name ?? ""`
           : `${name}: body.${name}`
       })
-      this.isDeliveredWhen = random.chance(0.5)
+      this.isDeliveredWhen = !this.#whole.isBare && random.chance(0.5)
       const when = this.isDeliveredWhen ? 'when: body.ref == "main"' : ""
       this.#add(
         `webhook hook { verify: ${random.pick(["github", "stripe", 'hmac { header: "X-Sign" }'])} secret: secrets.hook ${when} input { ${values.join("\n    ")} } }`,
@@ -777,6 +874,7 @@ class FileWriter implements Callables {
   // ----------------------------------------------------------------------------------------------------------- steps
 
   #step(): void {
+    if (this.#whole.only("waits", this.#random, 0.4)) return this.#wait()
     const kind = this.#random.pick(["agent", "agent", "agent", "ask", "dynamic", "dynamic"] as const)
     if (kind === "agent") this.#agent()
     else if (kind === "ask") this.#ask()
@@ -786,7 +884,8 @@ class FileWriter implements Callables {
   #dynamic(): void {
     const name = this.#whole.name("d")
     const type = this.#random.chance(0.5) ? this.#pickType() : bare(this.#type(2, 0))
-    const call = this.#random.chance(this.#whole.more("rounds", 0.45, 0.8)) ? this.call(this.#scope(), 2) : undefined
+    const often = this.#whole.emphasis === "failing" || this.#whole.emphasis === "lists" ? 0.8 : 0.45
+    const call = this.#random.chance(this.#whole.more("rounds", often, 0.8)) ? this.call(this.#scope(), 2) : undefined
     const value: Value = call ?? { text: this.#of(type), type }
     this.#add(`dynamic { ${name}: ${value.text} }`)
     this.#roots.push({ text: `dynamic.${name}`, type: bare(value.type) })
@@ -894,6 +993,9 @@ class FileWriter implements Callables {
     if (random.chance(0.1)) parts.push("max_steps: 6")
     if (random.chance(0.05)) parts.push("response_format: instruction_only")
     if (isLooped && random.chance(0.2)) parts.push("concurrency: 1")
+    // Without chance, so that seeds make the programs that they made before.
+    const mayBatch = isLooped && models.length === 1 && voters.length === 0 && continued === undefined && uses === ""
+    if (mayBatch && this.#whole.agents.size % 3 === 1) parts.push("batch { within_hours: 24 }")
     if (random.chance(0.05)) parts.push("limits { model_calls: 1_000 }")
     this.#add(`agent ${name}${head} {\n    ${parts.join("\n    ")}\n}`)
     this.#whole.agents.set(name, { output: record(...output), skips, models })
@@ -1066,6 +1168,27 @@ class FileWriter implements Callables {
     this.#roots.push({ text: `ask.${name}`, type: isLooped ? arrayOf(value) : value })
   }
 
+  /** A time, or an event that nobody sends here: the evaluator of labels makes some up. */
+  #wait(): void {
+    const random = this.#random
+    const name = this.#whole.name("h")
+    const { head, scope: open, isLooped, mayMiss } = this.#head()
+    const scope = quiet(open)
+    const last = this.#continued.at(-1)
+    const after = last !== undefined && random.chance(0.3) ? `after: agent.${last}` : ""
+    const output = this.#outputFields()
+    const isEvent = random.chance(0.5)
+    const key = this.#whole.toggle(name, "address", [this.#of(string, scope, 1), '"plain"'])
+    const event = `event: "paid" key: ${key} output { ${writtenFields(output)} } expires_seconds: 60 on_expiry: ${this.#of(record(...output), scope, 2)} ${random.pick(["gives: trusted", ""])}`
+    const seconds = `1 + length(${this.#of(string, scope, 1)}) % 10`
+    const time = random.pick([`seconds: ${seconds}`, `until: add_seconds(run.started_at, ${seconds})`])
+    this.#add(`wait ${name}${head} {\n    ${isEvent ? event : time} ${after}\n}`)
+    const one = isEvent ? record(...output) : string
+    const value = mayMiss ? maybe(one) : one
+    this.#roots.push({ text: `wait.${name}`, type: isLooped ? arrayOf(value) : value })
+    if (isEvent) this.#whole.asks.set(name, { name, output: record(...output), expires: true, hasGroup: false })
+  }
+
   #outputFields(): Fields {
     return this.#random.list(1 + this.#random.below(2), (index) => [`g${index}`, this.#outputField()] as const)
   }
@@ -1080,9 +1203,9 @@ class FileWriter implements Callables {
     const makers: (() => Value)[] = this.#tools.map((tool) => () => this.#callTool(tool, scope, depth))
     makers.push(...this.#resources.map((one) => () => this.#callRemote("read", one, scope, depth)))
     makers.push(...this.#prompts.map((one) => () => this.#callRemote("render", one, scope, depth)))
-    if (scope.loops === 0) {
+    if (scope.loops === 0 || (scope.loops === 1 && this.#whole.emphasis === "lists")) {
       for (const one of this.#workflows) {
-        const times = this.#whole.emphasis === "rounds" ? 8 : 2
+        const times = oftenCallsFiles.has(this.#whole.emphasis) ? 8 : 2
         makers.push(...random.list(times, () => () => this.#callFile(one.name, one.file, scope, depth)))
       }
     }
@@ -1145,8 +1268,8 @@ class FileWriter implements Callables {
     const random = this.#random
     const approval = this.#whole.toggle(name, "approval", ["", "approval: required"])
     const input = `input { ${this.#fileInput(name, file.input, this.#risky("rounds", quiet(scope)))} }`
-    const skips = random.chance(0.25)
-    const skip = skips ? "on_failure: skip" : ""
+    const skips = random.chance(this.#whole.more("failing", 0.25, 0.9))
+    const skip = `${skips ? "on_failure: skip" : ""} ${this.#whole.emphasis === "lists" ? this.#concurrency(scope) : ""}`
     const result = record(...file.output.map(([field, type]) => [field, bare(type)] as const))
     if (random.chance(this.#whole.more("rounds", 0.5, 0.1))) {
       return {
@@ -1183,6 +1306,7 @@ class FileWriter implements Callables {
       .map(([name, type]) => {
         if (isFixed(name)) return `${name}: input.${name}`
         if (name === "shop") return `shop: ${this.#whole.toggle(workflow, "address", this.#shops())}`
+        if (name === "y0" && scope.roots.length === 1) return `${name}: ${scope.roots[0]?.text}`
         return `${name}: ${this.#of(bare(type), scope, 1)}`
       })
       .join(", ")
@@ -1198,6 +1322,10 @@ class FileWriter implements Callables {
   #values(fields: Fields, scope: Scope, depth: number): string {
     return fields.map(([name, type]) => `${name}: ${this.#of(bare(type), scope, depth)}`).join(", ")
   }
+}
+
+function calledWhen(call: string, condition: string): string {
+  return call.replace(/^\((call \S+)/, `($1 when (${condition})`)
 }
 
 function isFixed(name: string): boolean {

@@ -1,11 +1,11 @@
-import { emphases } from "./random-program.ts"
+import { allEmphases } from "./random-program.ts"
 import { tryProgram } from "./try-program.ts"
 
 // `node try-programs.ts SEED COUNT [--stop-at-first] [--emphasis=NAME]`: tries programs from a seed on, and prints what is wrong.
 
 const [seed = 0, count = 1000] = process.argv.slice(2).map(Number)
 const named = process.argv.find((one) => one.startsWith("--emphasis="))?.slice("--emphasis=".length)
-const emphasis = emphases.find((one) => one === named)
+const emphasis = allEmphases.find((one) => one === named)
 const stops = process.argv.includes("--stop-at-first")
 const started = performance.now()
 let accepted = 0

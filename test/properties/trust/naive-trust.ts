@@ -39,6 +39,8 @@ interface Sink {
   readonly server?: string
   /** A warning is given once, and not for each source. */
   readonly isOnce?: true
+  /** The call of the file in which it is: its nodes begin with this, and the names that others have for its sources with that. */
+  readonly within?: { readonly prefix: string; readonly named: string }
 }
 
 /** `chosen`: by strangers, among what the author wrote. */
@@ -99,10 +101,11 @@ class Graph {
     const found = new Set<string>()
     for (const source of this.sources) {
       const reached = this.#reachedFrom([source.node], source.label)
-      for (const { label, finding, nodes, server, isOnce } of this.sinks) {
+      for (const { label, finding, nodes, server, isOnce, within } of this.sinks) {
         if (label !== source.label || (server !== undefined && server === source.server)) continue
         if (!nodes.some((node) => reached.has(node))) continue
-        found.add(isOnce === true ? finding : `${finding} ${source.name}`)
+        for (const name of this.#namesOf(source, nodes, within))
+          found.add(isOnce === true ? finding : `${finding} ${name}`)
       }
     }
     for (const { id, label, nodes } of this.exceptions) {
@@ -112,6 +115,24 @@ class Graph {
       if (!nodes.some((node) => reached.has(node))) found.add(`needless-exception ${id}`)
     }
     return [...found].sort()
+  }
+
+  /** A source of a called file has its own name where the way stays in the file, and another one for each file around that it goes out to and comes back from. */
+  #namesOf({ name, node, label }: Source, sink: readonly string[], within: Sink["within"]): string[] {
+    if (within === undefined || !node.startsWith(within.prefix)) return [name]
+    const calls = within.prefix.split("/").slice(0, -1)
+    const names: string[] = []
+    for (let level = calls.length; level >= 0; level--) {
+      const isInside = insideOf(calls.slice(0, level))
+      const isDeeper = level === calls.length ? () => false : insideOf(calls.slice(0, level + 1))
+      const reached = this.#walk([[node, label]], isInside)
+      const outside = all.flatMap((as) =>
+        [...reached[as]].filter((one) => !isDeeper(one)).map((one) => [one, as] as const),
+      )
+      const back = this.#walk(outside, isInside)[label]
+      if (sink.some((one) => back.has(one))) names.push(name.split("#").slice(level).join("#"))
+    }
+    return names
   }
 
   fresh(): number {
@@ -128,20 +149,28 @@ class Graph {
 
   /** The nodes that have the label. `chosen`: strangers may have chosen these, too. */
   #reachedFrom(starts: readonly string[], label: Label, chosen: readonly string[] = []): Set<string> {
+    const others = label === "untrusted" ? chosen.map((start) => [start, "chosen"] as const) : []
+    return this.#walk([...starts.map((start) => [start, label] as const), ...others])[label]
+  }
+
+  /** From these nodes on, each with what it has, over nodes that are `allowed`. */
+  #walk(
+    starts: readonly (readonly [string, Carried])[],
+    allowed: (node: string) => boolean = () => true,
+  ): Record<Carried, Set<string>> {
     const reached: Record<Carried, Set<string>> = { untrusted: new Set(), private: new Set(), chosen: new Set() }
     const open: [string, Carried][] = []
     const reach = (node: string, as: Carried): void => {
-      if (reached[as].has(node)) return
+      if (reached[as].has(node) || !allowed(node)) return
       reached[as].add(node)
       open.push([node, as])
     }
-    for (const start of starts) reach(start, label)
-    if (label === "untrusted") for (const start of chosen) reach(start, "chosen")
+    for (const [start, as] of starts) reach(start, as)
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const [node, has] = next
       for (const { to, carries, as } of this.#edges.get(node) ?? []) if (carries.includes(has)) reach(to, as ?? has)
     }
-    return reached[label]
+    return reached
   }
 }
 
@@ -154,6 +183,8 @@ interface Caller {
   /** The step of the outermost file in which all of it happens. */
   readonly step: string
   readonly decided: readonly string[]
+  /** The run goes on where the file fails. */
+  readonly isCaught: boolean
 }
 
 /** The nodes of what a file gives. */
@@ -177,6 +208,9 @@ class NaiveTrust {
   /** What called files gave meanwhile. */
   #gave: string[] = []
   #isInList = false
+  #isSideBySide = false
+  /** The calls of files meanwhile, with what may have failed in them. */
+  #ended: { readonly call: object; readonly nodes: readonly string[] }[] = []
 
   constructor(workflow: Workflow, graph: Graph, caller?: Caller) {
     this.#workflow = workflow
@@ -190,17 +224,84 @@ class NaiveTrust {
   }
 
   follow(): void {
-    for (const step of this.#workflow.steps) {
-      if (step.kind === "agent") this.#agent(step)
-      else if (step.kind === "ask") this.#ask(step)
-      else this.#dynamic(step)
+    const { output, steps } = this.#workflow
+    const failures = new Map<string, readonly string[]>()
+    for (const step of steps) {
+      const id = `${step.kind}.${step.name}`
+      const failed = this.#reach(id, () => {
+        if (step.kind === "agent") this.#agent(step)
+        else if (step.kind === "ask") this.#ask(step)
+        else this.#dynamic(step)
+      })
+      failures.set(id, step.kind === "agent" ? [...failed, this.#node(`${id}:reads`)] : failed)
     }
-    const { output } = this.#workflow
-    if (output === undefined) return
+    const failed = this.#reach("output", () => {
+      if (output !== undefined) this.#sideBySide(() => this.#output(output))
+    })
+    failures.set("output", failed)
+    this.#ends(failures)
+  }
+
+  #output({ text, flag, list }: NonNullable<Workflow["output"]>): void {
     const where = this.#start("output")
-    this.#graph.flow(this.#text(output.text, where), this.#node("output.text"))
-    this.#graph.flow(this.#condition(output.flag, where), this.#node("output.flag"))
-    this.#keep(this.#list(output.list, where), "output.list")
+    this.#graph.flow(this.#text(text, where), this.#node("output.text"))
+    this.#graph.flow(this.#condition(flag, where), this.#node("output.flag"))
+    this.#keep(this.#list(list, where), "output.list")
+  }
+
+  /** Whoever calls the file goes on after a failure in it: what may fail decides whether its other steps are reached. */
+  #reach(id: string, run: () => void): readonly string[] {
+    if (this.#caller?.isCaught !== true) {
+      run()
+      return []
+    }
+    this.#caught = [this.#node(`${id}:reached`)]
+    run()
+    const failed = this.#caught.slice(1)
+    this.#caught = undefined
+    return failed
+  }
+
+  /** A failure ends all that is not done before it. */
+  #ends(failures: ReadonlyMap<string, readonly string[]>): void {
+    const { steps, output } = this.#workflow
+    const needed = new Map<string, unknown>([
+      ...steps.map((step) => [`${step.kind}.${step.name}`, step] as const),
+      ["output", output],
+    ])
+    for (const [failing, nodes] of failures) {
+      const before = new Set([failing])
+      for (const id of before)
+        for (const one of needed.keys()) if (refersTo(needed.get(id), one.slice(one.indexOf(".") + 1))) before.add(one)
+      const step = needed.get(failing)
+      if (typeof step === "object" && step !== null && "loop" in step && step.loop !== undefined) before.delete(failing)
+      for (const id of needed.keys()) if (!before.has(id)) this.#graph.flow(nodes, this.#node(`${id}:reached`))
+    }
+  }
+
+  /** What may fail in other parts decides about the steps of a file that is under way, where the run goes on. */
+  #sideBySide<T>(run: () => T): T {
+    const ends = this.#caller?.isCaught === true || this.#workflow.files.length > 0
+    if (this.#caught === undefined || this.#isSideBySide || !ends) return run()
+    this.#isSideBySide = true
+    const [outer, ended] = [this.#caught, this.#ended]
+    const side = this.#node(`side ${this.#graph.fresh()}`)
+    this.#caught = [...outer, side]
+    this.#ended = []
+    const value = run()
+    const failed = this.#caught.slice(outer.length + 1)
+    const calls = new Set(this.#ended.map(({ call }) => call))
+    // A file that stands alone is ended by its own failures inside of it.
+    const own = new Set(calls.size > 1 ? [] : this.#ended.flatMap(({ nodes }) => nodes))
+    this.#graph.flow(
+      failed.filter((node) => !own.has(node)),
+      side,
+    )
+    this.#caught = outer
+    outer.push(...failed)
+    this.#ended = [...ended, ...this.#ended]
+    this.#isSideBySide = false
+    return value
   }
 
   #node(name: string): string {
@@ -219,7 +320,8 @@ class NaiveTrust {
 
   /** What a called file warns about is its own matter. */
   #sink(sink: Sink): void {
-    if (this.#caller === undefined || sink.isOnce !== true) this.#graph.sinks.push(sink)
+    if (this.#caller === undefined || sink.isOnce !== true)
+      this.#graph.sinks.push({ ...sink, ...(this.#caller && { within: this.#caller }) })
   }
 
   #start(step: string): Where {
@@ -300,13 +402,17 @@ class NaiveTrust {
   #inside(
     { name, file }: FileDeclaration,
     { step, decided }: Where,
+    call: object,
+    isCaught = this.#caught !== undefined,
   ): { readonly prefix: string; readonly given: Given } {
     const prefix = `${this.#prefix}${name}@${this.#graph.fresh()}/`
     const named = `${this.#caller?.named ?? ""}${file.path}#`
-    const inner = new NaiveTrust(file.workflow, this.#graph, { prefix, named, step, decided })
+    const inner = new NaiveTrust(file.workflow, this.#graph, { prefix, named, step, decided, isCaught })
     inner.#anything(inputs.map((one) => inner.#node(one)))
     inner.follow()
-    this.#anything([inner.#node("anything"), this.#node(`workflow.${name}`)])
+    const nodes = [inner.#node("anything"), this.#node(`workflow.${name}`)]
+    this.#ended.push({ call, nodes })
+    this.#anything(nodes)
     const text = [inner.#node("output.text")]
     return { prefix, given: { text, flag: [inner.#node("output.flag")], list: inner.#kept("output.list"), own: [] } }
   }
@@ -319,18 +425,24 @@ class NaiveTrust {
     return withOwn(given, caught)
   }
 
-  #fileCalled({ workflow, input, approval, repeat }: FileCall, where: Where): Given {
+  #fileCalled(call: FileCall, around: Where): Given {
+    const { workflow, input, approval, repeat } = call
     const declared = this.#declaration(workflow)
     const mark = this.#node(`workflow.${workflow}`)
     const ended = this.#node(`ended ${this.#graph.fresh()}`)
-    const sent = this.#input(input, where)
+    const sent = this.#sideBySide(() => this.#input(input, around))
+    const where = { ...around, decided: [...around.decided, ...(this.#caught ?? [])] }
     this.#fileSinks(declared, approval, where, [...sent.values()].flat(), [])
-    const first = this.#inside(declared, where)
+    const first = this.#inside(declared, where, call)
     this.#fill(first.prefix, sent)
+    this.#ended.push({ call, nodes: around.decided })
+    this.#anything(around.decided)
     if (repeat === undefined) return withOwn(first.given, [mark])
     // All rounds after the first are one call that gives its result to itself.
-    const later = this.#inside(declared, { ...where, decided: [...where.decided, ended] })
+    const stopped = this.#node(`stopped ${this.#graph.fresh()}`)
+    const later = this.#inside(declared, { ...where, decided: [...where.decided, ended, stopped] }, call)
     this.#fill(later.prefix, sent)
+    this.#fileSinks(declared, approval, where, [ended, stopped], [])
     // What the declaration says of the result, `until` and `next` see, too.
     const both = bothOf(first.given, later.given)
     const result: Given = {
@@ -343,10 +455,14 @@ class NaiveTrust {
       },
       own: [...both.own, mark],
     }
+    // After a round that failed there is no other one.
+    this.#graph.flow(this.#caught ?? [], stopped)
     this.#graph.flow(this.#until(repeat.until, result, where), ended)
     for (const [path, nodes] of this.#next(repeat.next, result, ended, where)) {
       // All of these are texts, which grow by a choice in each round.
-      this.#graph.flow([...nodes, ended, ...this.#words([...nodes, ended])], `${later.prefix}${path}`)
+      const grown = [...nodes, ended, ...this.#words([...nodes, ended])]
+      this.#graph.flow(grown, `${later.prefix}${path}`)
+      this.#fileSinks(declared, approval, where, grown, [])
     }
     return withOwn(result, [ended])
   }
@@ -420,12 +536,12 @@ class NaiveTrust {
   }
 
   /** A file that a model calls: it may call it again after it read what came of it. */
-  #fileUsed({ workflow, bound, approval }: FileUse, where: Where, reads: string): void {
+  #fileUsed(use: FileUse, sent: ReadonlyMap<string, readonly string[]>, where: Where, reads: string): void {
+    const { workflow, bound, approval } = use
     const declared = this.#declaration(workflow)
-    const sent = this.#input(bound, where)
     this.#fileSinks(declared, approval, where, [...sent.values()].flat(), [reads])
     for (let call = 0; call < 2; call++) {
-      const { prefix, given } = this.#inside(declared, { ...where, decided: [...where.decided, reads] })
+      const { prefix, given } = this.#inside(declared, { ...where, decided: [...where.decided, reads] }, use, true)
       this.#fill(prefix, sent)
       for (const path of inputs) if (!isGiven(path, bound)) this.#graph.flow([reads], `${prefix}${path}`)
       const { text, flag, list } = given
@@ -485,8 +601,8 @@ class NaiveTrust {
   ): void {
     const bound = to ?? []
     const decided = [...decisions, ...(isUse ? [] : (this.#caught ?? []))]
-    // A tool that fails may say what it was called with.
-    this.#anything([this.#node(`tool.${name}`), ...bound, ...(isUse ? [] : filled)])
+    // A tool that fails may say what it was called with. What decides about the call decides whether it fails.
+    this.#anything([this.#node(`tool.${name}`), ...bound, ...(isUse ? [] : [...filled, ...decisions])])
     const sink = `${step} tool.${name}`
     if (approval === "none" && own === "none") {
       const nodes =
@@ -538,35 +654,38 @@ class NaiveTrust {
     const id = `agent.${name}`
     const node = (part: string): string => this.#node(`${id}${part}`)
     const graph = this.#graph
-    const texts = [instruction, ...(requirement === undefined ? [] : [requirement])]
-    graph.flow(
-      texts.flatMap((one) => this.#text(one, outer)),
-      node(":said"),
-    )
-    if (context !== undefined) {
-      graph.flow([this.#node(`agent.${context.name}:conversation`)], node(":context"))
-      if (context.compact !== undefined) {
-        graph.flow(this.#text(context.compact.instruction, outer), node(":context"))
-        if (context.compact.model === "fast") this.#shown(outer.step, [node(":context")])
-      }
-      graph.flow([node(":context")], node(":said"))
-    }
     const results: string[] = []
-    const bound = uses.map(({ tool, to }) => {
-      const imported = this.#tool(tool).to
-      const nodes =
-        to === undefined
-          ? imported === undefined
-            ? undefined
-            : [this.#node(`input.${imported}`)]
-          : this.#text(to, outer)
-      results.push(this.#node(`tool.${tool}`), ...(nodes ?? []))
-      return nodes
+    const { bound, sent } = this.#sideBySide(() => {
+      const texts = [instruction, ...(requirement === undefined ? [] : [requirement])]
+      graph.flow(
+        texts.flatMap((one) => this.#text(one, outer)),
+        node(":said"),
+      )
+      if (context !== undefined) {
+        graph.flow([this.#node(`agent.${context.name}:conversation`)], node(":context"))
+        if (context.compact !== undefined) {
+          graph.flow(this.#text(context.compact.instruction, outer), node(":context"))
+          if (context.compact.model === "fast") this.#shown(outer.step, [node(":context")])
+        }
+        graph.flow([node(":context")], node(":said"))
+      }
+      const bound = uses.map(({ tool, to }) => {
+        const imported = this.#tool(tool).to
+        const nodes =
+          to === undefined
+            ? imported === undefined
+              ? undefined
+              : [this.#node(`input.${imported}`)]
+            : this.#text(to, outer)
+        results.push(this.#node(`tool.${tool}`), ...(nodes ?? []))
+        return nodes
+      })
+      if (system !== undefined) graph.flow(this.#text(system, outer), node(":reads"))
+      return { bound, sent: files.map((file) => this.#input(file.bound, outer)) }
     })
     graph.flow([node(":said"), ...results], node(":reads"))
-    if (system !== undefined) graph.flow(this.#text(system, outer), node(":reads"))
     const inner = { ...outer, decided: [...outer.decided, ...(this.#caught ?? [])] }
-    for (const file of files) this.#fileUsed(file, inner, node(":reads"))
+    files.forEach((file, at) => this.#fileUsed(file, sent[at] ?? new Map(), inner, node(":reads")))
 
     const models_ = [...models, ...(context?.compact === undefined ? [] : [context.compact.model])]
     if (models.includes("fast")) this.#shown(outer.step, [node(":reads")])
@@ -577,6 +696,7 @@ class NaiveTrust {
       const finding = `undeclared-effect ${outer.step} tool.${tool}`
       this.#sink({ label: "untrusted", finding, nodes: [node(":reads")], isOnce: true })
     }
+    this.#anything(outer.decided)
   }
 
   #shown(step: string, nodes: readonly string[]): void {
@@ -589,25 +709,36 @@ class NaiveTrust {
     const { step } = start
     const decided = [...start.decided, ...(when === undefined ? [] : this.#condition(when, start))]
     const inner = { ...start, decided }
-    const shown = this.#text(question, inner)
-    if (to !== undefined) {
-      const nodes = this.#text(to, inner)
+    const { shown, group, late } = this.#sideBySide(() => ({
+      shown: this.#text(question, inner),
+      group: to === undefined ? undefined : this.#text(to, inner),
+      late: expired === undefined ? [] : this.#text(expired, inner),
+    }))
+    if (group !== undefined) {
+      const nodes = group
       this.#sink({ label: "untrusted", finding: `untrusted-action ${step} ${id}.to`, nodes })
       this.#sink({ label: "private", finding: `private-leak ${step} ${id}.to`, nodes })
       if (!isCleared) {
-        this.#sink({ label: "private", finding: `private-leak ${step} ${id}`, nodes: [...shown, ...decided] })
+        this.#sink({
+          label: "private",
+          finding: `private-leak ${step} ${id}`,
+          nodes: [...shown, ...decided, ...(this.#caught ?? [])],
+        })
       }
     }
-    this.#graph.flow(
-      [...decided, ...(expired === undefined ? [] : this.#text(expired, inner))],
-      this.#node(`${id}.text`),
-    )
+    // Whether anybody answers in time is not known.
+    this.#anything(decided)
+    this.#graph.flow([...decided, ...late], this.#node(`${id}.text`))
   }
 
   #dynamic(dynamic: Dynamic): void {
     const step = `dynamic.${dynamic.name}`
     const where = this.#start(step)
     const all = this.#node(step)
+    this.#sideBySide(() => this.#value(dynamic, step, all, where))
+  }
+
+  #value(dynamic: Dynamic, step: string, all: string, where: Where): void {
     const graph = this.#graph
     if ("value" in dynamic) graph.flow(this.#text(dynamic.value, where), all)
     else if ("parts" in dynamic) {
@@ -693,9 +824,11 @@ class NaiveTrust {
         return partOf(this.#fileValue(node.value, where), node.field)
       case "call": {
         const tool = this.#tool(node.tool)
-        const given = node.to === undefined ? undefined : this.#text(node.to, where)
+        const { given, body } = this.#sideBySide(() => ({
+          given: node.to === undefined ? undefined : this.#text(node.to, where),
+          body: this.#text(node.body, where),
+        }))
         const to = given ?? (tool.to === undefined ? undefined : [this.#node(`input.${tool.to}`)])
-        const body = this.#text(node.body, where)
         this.#called(tool, node.approval, where, to, body, false)
         return [this.#node(`tool.${node.tool}`), ...(to ?? []), ...body]
       }
@@ -799,6 +932,12 @@ class NaiveTrust {
   }
 }
 
+/** Whether a node is in a call of a file within calls of others. */
+function insideOf(calls: readonly string[]): (node: string) => boolean {
+  const prefix = calls.map((call) => `${call}/`).join("")
+  return (node) => node.startsWith(prefix)
+}
+
 /** Every part of the input. */
 const paths =
   "mail iban shop go mails mails.* mails:together letters letters.* letters:together rows rows:together rows.*.id rows.*.note customer.note customer.name customer.id"
@@ -839,6 +978,12 @@ function giveList(given: Map<string, readonly string[]>, path: string, { own, el
   given.set(path, own)
   given.set(`${path}.*`, textOf(element))
   given.set(`${path}:together`, gathered)
+}
+
+/** Whether a step names another one: each has a name of its own. */
+function refersTo(step: unknown, name: string): boolean {
+  if (typeof step !== "object" || step === null) return false
+  return Object.entries(step).some(([key, part]) => (key === "name" && part === name) || refersTo(part, name))
 }
 
 /** Whether a field of the input, or a part of one, is bound. */

@@ -14,6 +14,7 @@ const rules: Readonly<Record<string, (a: number, b: number) => number>> = {
   wire_runs_waiting: Math.max,
   wire_questions_open: Math.max,
   wire_question_oldest_age_seconds: Math.max,
+  wire_budget_used_ratio: Math.max,
   wire_clock_offset_seconds: (a, b) => (Math.abs(a) > Math.abs(b) ? a : b),
   process_start_time_seconds: Math.min,
   nodejs_version_info: Math.max,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
-import type { LogEvent, Question } from "../../../log/events.ts"
+import type { LogEvent, Question, WaitingFor } from "../../../log/events.ts"
+import { readWaitingFor } from "../../../log/waiting-for.ts"
 import { answerAs } from "../../answer-as.ts"
 import { asHttpError } from "../../answer-error.ts"
 import { corsOf } from "../../cors.ts"
@@ -125,8 +126,9 @@ async function* translate(
   const reader = new ReplyReader(source)
   yield written.begin(before)
   try {
-    if (await isWaitingAt(parts, run_id, after)) {
-      yield await waiting(parts, request, run_id, written)
+    const before = await waitingAt(parts, run_id, after)
+    if (before !== null) {
+      yield await waiting(parts, request, run_id, before, written)
       return
     }
     for await (const event of log) {
@@ -146,10 +148,11 @@ async function* translate(
       const end = turnEnd(event, chat.reply)
       if (end === null) continue
       // It waited, and has gone on since.
-      if (end.kind === "waiting" && !(await isWaitingAt(parts, run_id, event.id))) continue
+      const still = end.kind === "waiting" ? await waitingAt(parts, run_id, event.id) : null
+      if (end.kind === "waiting" && still === null) continue
       if (end.kind === "completed" && event.type === "workflow_completed") {
         yield written.completed(event.data.output.result)
-      } else if (end.kind === "waiting") yield await waiting(parts, request, run_id, written)
+      } else if (still !== null) yield await waiting(parts, request, run_id, still, written)
       else yield written.failed(end.kind === "failed" ? end.error : cancelledError)
       return
     }
@@ -170,10 +173,12 @@ function restOf(
   return end?.kind === "completed" ? reader.rest(end.reply) : null
 }
 
-/** The run waits for people, and nothing has happened after the event. */
-async function isWaitingAt({ store }: RouteDependencies, run_id: string, event: number): Promise<boolean> {
+/** What the run waits for, where nothing has happened after the event; null where it has gone on. */
+async function waitingAt({ store }: RouteDependencies, run_id: string, event: number): Promise<WaitingFor | null> {
   const found = await store.lookup(run_id)
-  return found.found === "run" && found.run.waiting && found.run.last_event_id === event
+  if (found.found !== "run" || !found.run.waiting || found.run.last_event_id !== event) return null
+  const [last] = await store.read(run_id, event - 1, 1)
+  return last?.type === "run_waiting" ? readWaitingFor(last.data) : null
 }
 
 /** More than a person can look at. */
@@ -183,10 +188,11 @@ async function waiting(
   parts: RouteDependencies,
   request: FastifyRequest,
   run_id: string,
+  waitingFor: WaitingFor,
   written: AgentEvents,
 ): Promise<string> {
   const { found } = await parts.store.questions.ofRun(run_id, 1_000, null)
   const open = found.map(({ question }) => question).filter(({ status }) => status === "open")
   const own: Question[] = open.filter((question) => mayAnswer(parts, request, question)).slice(0, maxInterrupts)
-  return written.waiting(run_id, own, waitingReply(run_id, open, false))
+  return written.waiting(run_id, own, waitingReply(run_id, open, waitingFor, false))
 }

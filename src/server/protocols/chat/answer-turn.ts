@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { ChatFields } from "../../../check/program.ts"
 import type { ApiError } from "../../../api/error-kinds.ts"
-import type { LogEvent, Question, Usage } from "../../../log/events.ts"
+import type { LogEvent, Question, Usage, WaitingFor } from "../../../log/events.ts"
 import { usageOf } from "../../../log/usage.ts"
 import { callerOf } from "../../caller-of.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
@@ -64,7 +64,7 @@ export async function waitingFacts(
   parts: RouteDependencies,
   request: FastifyRequest,
   run_id: string,
-  ids: readonly string[],
+  { questions: ids }: WaitingFor,
 ): Promise<WaitingFacts> {
   const found = await Promise.all(ids.slice(0, maxRead).map((id) => parts.store.questions.one(run_id, id)))
   const questions = found.filter((question) => question !== null)

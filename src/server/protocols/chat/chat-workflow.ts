@@ -43,7 +43,7 @@ export async function findChat(
   const { serving } = workflow
   const wrong = obstacles(workflow, parts.serverSecrets)
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
-  const compiled = await parts.planOf(serving, tenantOf(request))
+  const compiled = await parts.planOf({ ...serving, workflow: { name } }, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const { plan } = compiled
   return plan.chat === undefined ? null : { name, serving, plan, chat: plan.chat }

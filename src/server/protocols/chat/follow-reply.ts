@@ -1,14 +1,14 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonValue } from "../../../base/json-value.ts"
-import type { LogEvent, Usage, WireError } from "../../../log/events.ts"
+import type { LogEvent, Usage, WaitingFor, WireError } from "../../../log/events.ts"
+import { readWaitingFor } from "../../../log/waiting-for.ts"
 import { AgentPartials } from "../../../log/partials/agent-partials.ts"
 import type { ReplySource } from "./reply-source.ts"
 
 /** How a turn ends. */
 export type TurnEnd =
   | { readonly kind: "completed"; readonly reply: string; readonly usage: Usage }
-  /** The run waits for people. */
-  | { readonly kind: "waiting"; readonly questions: readonly string[] }
+  | { readonly kind: "waiting"; readonly waitingFor: WaitingFor }
   | { readonly kind: "failed"; readonly error: WireError; readonly usage: Usage | null }
   | { readonly kind: "cancelled"; readonly usage: Usage | null }
 
@@ -28,7 +28,7 @@ export function turnEnd(event: LogEvent, reply: string): TurnEnd | null {
     case "workflow_cancelled":
       return { kind: "cancelled", usage: event.data.usage ?? null }
     case "run_waiting":
-      return { kind: "waiting", questions: event.data.questions }
+      return { kind: "waiting", waitingFor: readWaitingFor(event.data) }
     default:
       return null
   }

@@ -1,18 +1,33 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
-import type { Question } from "../../../log/events.ts"
+import type { Question, WaitingFor } from "../../../log/events.ts"
 
 /** More are counted. */
 const maxShown = 5
 
-/** The reply for a run that waits for people: the questions, and where to answer them. */
-export function waitingReply(run_id: string, questions: readonly Question[], answersNext: boolean): string {
+/** The reply for a run that waits: the questions, where to answer them, and what else it waits for. */
+export function waitingReply(
+  run_id: string,
+  questions: readonly Question[],
+  { waits, batches, budget, questions: ids }: WaitingFor,
+  answersNext: boolean,
+): string {
   const lines = questions.slice(0, maxShown).map((question) => {
     return `${question.question}\n\n${placeOf(run_id, question, answersNext && questions.length === 1)}`
   })
   const more = questions.length - lines.length
   if (more > 0) lines.push(`${more} more: GET /execute/${run_id}/questions`)
-  if (lines.length === 0) return `The run waits for people: GET /execute/${run_id}/questions shows what they are asked.`
+  if (lines.length === 0 && ids.length > 0)
+    lines.push(`The run waits for people: GET /execute/${run_id}/questions shows what they are asked.`)
+  for (const wait of waits.slice(0, maxShown)) lines.push(sentenceOf(wait))
+  if (waits.length > maxShown) lines.push(`${waits.length - maxShown} more: GET /execute/${run_id}`)
+  if (batches.length > 0) lines.push("The run waits for a batch of model calls.")
+  if (budget !== undefined) lines.push(`The run waits for the budget ${budget.path}, until ${budget.resets_at}.`)
   return lines.join("\n\n")
+}
+
+function sentenceOf({ name, event, key, until }: WaitingFor["waits"][number]): string {
+  if (event === undefined) return `The run waits until ${until} (${name}).`
+  return `The run waits for the event ${event}${key === undefined || key === "" ? "" : ` of ${key}`} (${name}).`
 }
 
 function placeOf(run_id: string, { id, kind, to }: Question, answersNext: boolean): string {

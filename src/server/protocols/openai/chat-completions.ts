@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { createChatCompletion } from "../../../api/openai.ts"
 import type { JsonObject } from "../../../base/json-value.ts"
-import type { LogEvent, Usage } from "../../../log/events.ts"
+import type { LogEvent, Usage, WaitingFor } from "../../../log/events.ts"
 import { asHttpError, sendError } from "../../answer-error.ts"
 import { corsOf } from "../../cors.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
@@ -64,7 +64,7 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
     if (ignored.length > 0) headers["x-ignored"] = ignored.join(",")
     const open: OpenTurn = { run_id, chat, source, after: 0, goesOn: key !== undefined }
     const base = { id: `chatcmpl-${run_id}`, created: seconds(created_at), model: name }
-    const waiting = (ids: readonly string[]): Promise<WaitingFacts> => waitingFacts(parts, request, run_id, ids)
+    const waiting = (of: WaitingFor): Promise<WaitingFacts> => waitingFacts(parts, request, run_id, of)
     if (isStream) {
       const frames = (signal: AbortSignal): AsyncIterable<string> =>
         chunks(parts, request, open, base, withUsage === true, waiting, parts.store.follow(run_id, 0, signal))
@@ -81,11 +81,11 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
       case "completed":
         return reply.removeHeader("x-should-retry").send(completion(base, end.reply, end.usage))
       case "waiting": {
-        const facts = await waiting(end.questions)
-        const text = waitingReply(run_id, facts.questions, false)
+        const facts = await waiting(end.waitingFor)
+        const text = waitingReply(run_id, facts.questions, end.waitingFor, false)
         return reply.removeHeader("x-should-retry").send({
           ...completion(base, text, facts.usage),
-          metadata: { question_id: end.questions[0] ?? "" },
+          metadata: { question_id: end.waitingFor.questions[0] ?? "" },
         })
       }
       case "failed":
@@ -120,7 +120,7 @@ async function* chunks(
   { run_id, source, chat }: OpenTurn,
   base: CompletionBase,
   withUsage: boolean,
-  waiting: (ids: readonly string[]) => Promise<WaitingFacts>,
+  waiting: (of: WaitingFor) => Promise<WaitingFacts>,
   events: AsyncIterable<LogEvent>,
 ): AsyncGenerator<string> {
   const chunk = (more: JsonObject): string => {
@@ -147,9 +147,9 @@ async function* chunks(
           yield finish(news.usage)
           return
         case "waiting": {
-          const { questions, usage } = await waiting(news.questions)
-          const metadata = { question_id: news.questions[0] ?? "" }
-          const content = waitingReply(run_id, questions, false)
+          const { questions, usage } = await waiting(news.waitingFor)
+          const metadata = { question_id: news.waitingFor.questions[0] ?? "" }
+          const content = waitingReply(run_id, questions, news.waitingFor, false)
           yield chunk({ choices: [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }], metadata })
           yield finish(usage)
           return

@@ -113,10 +113,11 @@ export async function endState(
     case "completed":
       return { status: "completed", text: end.reply, usage: end.usage, completed_at }
     case "waiting": {
-      const { questions, usage, isTextual } = await waitingFacts(parts, request, run_id, end.questions)
+      const { questions, usage, isTextual } = await waitingFacts(parts, request, run_id, end.waitingFor)
       // A response that is not stored has no next message.
-      const text = waitingReply(run_id, questions, isTextual && asked.store)
-      return { status: "completed", text, usage, completed_at, metadata: { question_id: end.questions[0] ?? "" } }
+      const text = waitingReply(run_id, questions, end.waitingFor, isTextual && asked.store)
+      const metadata = { question_id: end.waitingFor.questions[0] ?? "" }
+      return { status: "completed", text, usage, completed_at, metadata }
     }
     case "failed": {
       const { kind, message } = end.error

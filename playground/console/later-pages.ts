@@ -1,0 +1,2 @@
+export { QuestionsPage } from "./questions-page.tsx"
+export { RunView } from "./run-view.tsx"

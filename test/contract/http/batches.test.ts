@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { BatchVendorServer, batchSource, tickets } from "../../support/batch-world.ts"
+import { startService } from "./start-service.ts"
+
+interface Waiting {
+  readonly run_id: string
+  readonly status: string
+  readonly batches: readonly string[]
+  readonly questions: readonly string[]
+  readonly waits: readonly unknown[]
+}
+
+test("a run that waits for a batch is a 202 with its id, its record shows the batch, and a cancel reaches the vendor", async (t) => {
+  const vendor = new BatchVendorServer(100_000_000)
+  const source = batchSource(await vendor.start())
+  const service = await startService()
+  t.after(() => vendor.close())
+  const answer = await service.post("/execute", { workflow_source: source, input: { tickets: tickets(8) } })
+  assert.equal(answer.status, 202)
+  const { run_id, status, batches, questions, waits } = (await answer.json()) as Waiting
+  assert.deepEqual([status, batches.length, questions, waits], ["waiting", 1, [], []])
+  const record = (await (await service.get(`/execute/${run_id}`)).json()) as {
+    readonly status: string
+    readonly waiting_for: object
+    readonly batches: readonly Record<string, unknown>[]
+    readonly notifications: readonly unknown[]
+  }
+  assert.equal(record.status, "waiting")
+  assert.deepEqual(record.waiting_for, { questions: [], batches, waits: [] })
+  const [batch] = record.batches
+  assert.deepEqual(
+    { ...batch, submitted_at: undefined },
+    {
+      agent: "label",
+      id: batches[0],
+      status: "in_progress",
+      completed: 0,
+      failed: 0,
+      total: 7,
+      submitted_at: undefined,
+    },
+  )
+  assert.equal((await service.post(`/execute/${run_id}/cancel`, {})).status, 202)
+  const events = await (await service.get(`/execute/${run_id}/events`, { accept: "text/event-stream" })).text()
+  assert.match(events, /event: workflow_cancelled/)
+  assert.equal(vendor.count("POST", /cancel$/), 1)
+})
