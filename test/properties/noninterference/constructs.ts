@@ -177,8 +177,6 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property reply_within_seconds of webhook": "The sender gets the output of the run, which no rule is about",
   "property prompt_cache of model": "It decides how a call is made, and none of what is said",
   "property prompt_cache of agent": "It decides how a call is made, and none of what is said",
-  "property batch of agent": "It decides how calls are made, and none of what is said",
-  "property within_hours of agent-batch": writtenOut,
   "property event of webhook": events,
   "property name of webhook-event": events,
   "property key of webhook-event": events,
