@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { eventually, hasCount, hasFocus, says } from "./actions.ts"
+import { startHeldModel } from "./held-model.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 import { servedFolder } from "./served.ts"
 
+const model = await startHeldModel()
 const { address, visit } = await openPlayground(
-  { WIRE_WORKFLOWS: servedFolder() },
+  { WIRE_WORKFLOWS: servedFolder(model.chain(1)) },
   { path: "/console/runs", colorScheme: "light", reducedMotion: "reduce" },
 )
 

@@ -6,13 +6,13 @@ import { atEnd } from "../support/at-end.ts"
 import { slowChain } from "./actions.ts"
 
 /** A folder of workflows for `WIRE_WORKFLOWS`: `tickets/triage`, `slowly`, `daily` with its triggers, `caller` that calls `parts`, and one that does not compile. */
-export function servedFolder(): string {
+export function servedFolder(slowly = slowChain(1)): string {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-served-"))
   atEnd(() => rmSync(folder, { recursive: true, force: true }))
   const hello = readFileSync(join(import.meta.dirname, "..", "..", "examples", "hello.wire"), "utf8")
   mkdirSync(join(folder, "tickets"))
   writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
-  writeFileSync(join(folder, "slowly.wire"), slowChain(1))
+  writeFileSync(join(folder, "slowly.wire"), slowly)
   writeFileSync(join(folder, "daily.wire"), daily)
   writeFileSync(join(folder, "parts.wire"), parts)
   writeFileSync(
