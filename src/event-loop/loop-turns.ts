@@ -62,6 +62,11 @@ export class LoopTurns {
     return isLarge(bytes) ? this.spend(bytes, caller) : null
   }
 
+  /** Nothing waits for a turn, and no turn is scheduled. */
+  get isIdle(): boolean {
+    return !this.#isScheduled
+  }
+
   /** A connection was accepted: others may be waiting behind it. */
   accepted(): void {
     this.#hasAccepted = true
