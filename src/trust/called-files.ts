@@ -7,6 +7,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CallerContext } from "./caller-context.ts"
 import { assumedInput, maxCallDepth, freshBudget } from "./caller-context.ts"
 import { CallLabels } from "./call-labels.ts"
+import { tellsTime } from "./clock.ts"
 import { ClosedTypes } from "./closed-type.ts"
 import type { Remote } from "./declared.ts"
 import { wordsOf } from "./declared.ts"
@@ -51,6 +52,8 @@ interface CallingFile {
   readonly caller: CallerContext
   readonly watcher: Watcher | undefined
   readonly follow: Follow
+  /** What decides how long the run has waited by now. */
+  readonly waited: () => Marks
 }
 
 /** Files that are given nothing labelled, as most are. */
@@ -223,7 +226,9 @@ export class CalledFiles {
     const labels = new CallLabels(symbol, span, caller.base)
     const watcher = this.#here.watcher?.file(symbol, stepOf(path))
     const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
-    const isAlone = isNone(all) && watcher === undefined
+    // Whatever one item of a list was given may decide how late another one begins.
+    const waited = tellsTime(symbol.program) ? join(all, this.#here.waited()) : none
+    const isAlone = isNone(join(all, waited)) && watcher === undefined
     const isDeep = depth >= maxCallDepth
     if (isDeep || (!isAlone && budget.left-- <= 0)) {
       // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
@@ -246,6 +251,7 @@ export class CalledFiles {
       : follow(symbol.program, watcher, {
           given: (name) => labels.enter(given(name)),
           decided: labels.entering(decided),
+          waited: labels.entering(waited),
           budget,
           depth: depth + 1,
           isCaught,
@@ -265,7 +271,15 @@ export class CalledFiles {
   #alone({ program, base }: WorkflowSymbol, isCaught = false): FileLabels {
     const known = isCaught ? knownCaught : knownAlone
     return remembered(known, program, () => {
-      const caller = { given: () => plain, decided: none, budget: freshBudget(), depth: 0, isCaught, base }
+      const caller = {
+        given: () => plain,
+        decided: none,
+        waited: none,
+        budget: freshBudget(),
+        depth: 0,
+        isCaught,
+        base,
+      }
       const { output, touched, found } = this.#here.follow(program, undefined, caller)
       return isCaught ? { output, touched, found } : { output, touched }
     })

@@ -1,7 +1,7 @@
 import type { Program } from "../check/program.ts"
 import { deliveredWhen } from "./deliveries.ts"
 import { flat, type Labelled } from "./label-tree.ts"
-import { allLabels, type Marks } from "./marks.ts"
+import { allLabels, none, type Marks } from "./marks.ts"
 
 /** What the caller of a file knows of the call. */
 export interface CallerContext {
@@ -9,6 +9,8 @@ export interface CallerContext {
   readonly given?: (field: string) => Labelled
   /** What decides that the file is called. */
   readonly decided: Marks
+  /** What decides how long the run has waited before. */
+  readonly waited: Marks
   /** Calls that may still be followed. */
   readonly budget: {
     left: number
@@ -33,7 +35,7 @@ export function freshBudget(): CallerContext["budget"] {
 
 /** Nobody calls the file that is checked. */
 export function outermost(program: Program): CallerContext {
-  return { decided: deliveredWhen(program), budget: freshBudget(), depth: 0, isCaught: false, base: 0 }
+  return { decided: deliveredWhen(program), waited: none, budget: freshBudget(), depth: 0, isCaught: false, base: 0 }
 }
 
 /** An input of which nothing is known. */

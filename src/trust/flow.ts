@@ -314,9 +314,7 @@ export class Flow {
     if (called.declaration.file !== undefined) return this.#ofCode(items, place)
     // A few functions that call each other stand for more expressions than anybody can look at.
     if (this.#within === maxWithin || this.#looked > maxLooked) {
-      const all = join(place.decided, ...items.map(({ whole }) => whole))
-      this.touch(all)
-      return flat(all)
+      return this.#ofCode(items, place)
     }
     const variables = new Map([...called.variables.keys()].map((parameter, at) => [parameter, items[at] ?? plain]))
     this.#within++

@@ -6,6 +6,7 @@ import type { Span } from "../source/span.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { AgentReadings } from "./agent-readings.ts"
+import { callsWait } from "./clock.ts"
 import { outermost, type CallerContext } from "./caller-context.ts"
 import { CalledFiles, maxRounds, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
@@ -63,6 +64,9 @@ export class TrustPass implements Steps {
   readonly #caller: CallerContext
   /** What decides that anything of the file is done. */
   #decided: Marks = none
+  /** What decides how long the run waits in each step, and in those before it; and before the step that is looked at. */
+  readonly #waited = new Map<string, Marks>()
+  #before: Marks = none
   /** What the file gives to its caller. */
   output: Labelled = plain
   #input: Labelled | undefined
@@ -87,7 +91,8 @@ export class TrustPass implements Steps {
     const flow = this.#flow
     const calls = new RemoteCalls(program, flow, rules, this.#typed, earlier.kept)
     this.#calls = calls
-    this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow })
+    const waited = (): Marks => (callsWait(program) ? join(this.#before, flow.touched) : this.#before)
+    this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow, waited })
     this.#readings = new AgentReadings(
       program,
       flow,
@@ -142,7 +147,11 @@ export class TrustPass implements Steps {
 
   /** A step, and what decides whether the run gets to it. */
   #reach(id: string, run: () => void): void {
+    const earlier = [...(this.#program.dependencies.get(id) ?? [])].map((one) => this.#waited.get(one) ?? none)
+    this.#before = join(this.#caller.waited, ...earlier)
     const touched = this.#flow.during(run, false, this.#earlier.reached.get(id))
+    const own = this.#waited.get(id) ?? none
+    this.#waited.set(id, join(this.#before, own, callsWait(this.#program) ? touched : none))
     if (!isNone(touched)) this.#touchedBy.set(id, touched)
   }
 
@@ -446,6 +455,7 @@ export class TrustPass implements Steps {
     )
     // Whether anybody answers in time is not known.
     this.#flow.touch(decided)
+    this.#waited.set(id, join(decided, answer.own))
     const reached = join(decided, via(this.#flow.failed, `${id}, which may not be reached`, place.span))
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, reached)
     this.#values.set(id, this.#stepValue(id, symbol, answer, decided, items, words))
@@ -518,8 +528,9 @@ export class TrustPass implements Steps {
       else ends = join(ends, read.whole)
       if (property.name.text === "key") this.rules.eventKey(path, value.expression, read.whole)
     }
-    // There are more times than choices.
-    if (!isEvent) return flat(ends)
+    this.#waited.set(id, join(inner.decided, this.#waited.get(id) ?? none, ends))
+    // There are more times than choices. When it ended also says when it began.
+    if (!isEvent) return flat(join(ends, via(this.#before, `${id}.after`, name)))
     return either([given, late]).with(ends)
   }
 }

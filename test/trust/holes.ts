@@ -705,6 +705,53 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
     { source: `${mail}wait w { seconds: length(input.mail) }\n${act("wait.w")}` },
   ],
 
+  "a clock that says how long others waited": [
+    ...[
+      "wait a { seconds: length(input.mail) }",
+      'wait a when input.mail contains "x" { seconds: 1_000 }',
+      'ask a { question: "?"  expires_seconds: 1 + length(input.mail)  on_expiry: { ok: true }  output { ok: boolean } }',
+      'wait a { event: "e"  gives: trusted  expires_seconds: 1 + length(input.mail)  on_expiry: { ok: true }  output { ok: boolean } }',
+      'wait first { seconds: length(input.mail) }\nagent a { model: model.careful  instruction: "{{ wait.first }}"  output { ok: boolean } }',
+      "wait a for x in [length(input.mail)] { seconds: x }",
+    ].flatMap((before): Hole[] => {
+      const after = `wait b { after: ${before.includes("agent a") ? "agent" : before.startsWith("ask") ? "ask" : "wait"}.a  seconds: 0 }\n`
+      const secret = before.replaceAll("input.mail", "input.secret")
+      return [
+        { source: `${mail}${before}\n${after}${act("text(seconds_between(run.started_at, wait.b))")}` },
+        { source: `input { secret: private string }\n${secret}\n${after}${post("wait.b")}`, codes: leak },
+      ]
+    }),
+    ...[
+      'wait a { seconds: length(input.secret) }\nagent g { model: model.careful  instruction: wait.a  output { t: string } }\ndynamic { x: { a: call workflow.clock when agent.g.t == "" { input { } } } }\noutput { done: call tool.post { input { x: json(dynamic.x) } } }',
+      post(
+        "json(call workflow.clock { input { x: text((call workflow.slow { input { n: length(input.secret) } }).ok) } })",
+      ),
+      `dynamic { s: (call workflow.slow { input { n: length(input.secret) } }).ok }\n${post("json(call workflow.clock { input { x: text(dynamic.s) } })")}`,
+      `agent g { model: model.careful  instruction: input.secret  uses: [workflow.slow]  output { ok: boolean } }\nwait b { after: agent.g  seconds: 0 }\n${post("wait.b")}`,
+      `tool asks from mcp.shop.tool.asks { gives: trusted  requires: none  cleared: private  approval: required }\ndynamic { d: text((call tool.asks when input.secret contains "x" { input { } }) == null) }\nagent g { model: model.careful  instruction: dynamic.d  output { ok: boolean } }\nwait b { after: agent.g  seconds: 0 }\n${post("wait.b")}`,
+      `dynamic { r: repeat workflow.both { input { n: length(input.secret) } until: false next { n: 0 } at_most: 2 } }\n${post("dynamic.r.result.t")}`,
+    ].map((steps): Hole => ({
+      source: `input { secret: private string }\n${["clock", "slow", "both"].map((name) => (steps.includes(`workflow.${name}`) ? `workflow ${name} from "./${name}.wire"\n` : "")).join("")}${steps}`,
+      modules: {
+        "clock.wire": '+input { x: string = "" }\nwait t { seconds: 0 }\noutput { t: wait.t }',
+        "slow.wire": "+input { n: integer }\nwait t { seconds: input.n }\noutput { ok: true  t: text(wait.t == null) }",
+        "both.wire": "+input { n: integer }\nwait a { seconds: 0 }\nwait b { seconds: input.n }\noutput { t: wait.a }",
+      },
+      codes: leak,
+    })),
+    {
+      source: `${mail}wait a { seconds: length(input.mail) }\nagent g { model: model.small  instruction: wait.a  output { ok: boolean } }\nworkflow clock from "./clock.wire"\n${act("json(call workflow.clock { input { x: text(agent.g.ok) } })")}`,
+      modules: { "clock.wire": "+input { x: string }\nwait t { seconds: 0 }\noutput { t: wait.t }" },
+    },
+  ],
+
+  "code in functions within each other": [
+    {
+      source: `function rank(a: string): string from "./r.js"\n${Array.from({ length: 45 }, (_, index) => `function f${index}(a: string) = ${index === 0 ? "rank" : `f${index - 1}`}(a)`).join("\n")}\n${mail}dynamic { d: [f44(input.mail), text(call tool.act { input { x: rank("a") } })] }`,
+      modules: { "r.js": "export function rank(a) { return a }" },
+    },
+  ],
+
   "code that keeps what it was given": [
     "dynamic { d: { a: call tool.act { input { x: rank(text(call tool.echo { input { } })) } }, b: rank(input.mail) } }\noutput { d: dynamic.d }",
     'output { d: call tool.act { input { x: rank("x") } }  e: rank(input.mail) }',
