@@ -17,6 +17,7 @@ export type Expected =
   | "property"
   | "reference"
   | "remote-name"
+  | "tool-list"
   | "value"
   | "variable"
 
@@ -58,6 +59,8 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
   ["{", /^dynamic\u2038(\w+) ?[=:] ?(.+)/, "Write `dynamic { $1: $2 }`."],
   ["{", /^input\u2038\(([^()]*)\)/, "Write `input { $1 }`."],
   ["reference", /\u2038"(\w+)"/, "Write `tool.$1`."],
+  ["tool-list", /\u2038"(\w+)"\]/, "Write `uses: [tool.$1]`."],
+  ["tool-list", /\u2038"(\w+)"/, "Write `uses: [tool.$1, …]`."],
   ["{", /^output:?\u2038([^{}]+)/, "Write `output { result: $1 }`."],
   ["{", /^\w+\u2038else\b/, "Give it the opposite condition: `when !(…)`."],
   ["{", /^\w+\u2038:/, "Blocks have braces, `agent name { … }`: this is not YAML."],

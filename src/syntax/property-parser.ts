@@ -7,6 +7,7 @@ import { parseColon, valueIsAbsent } from "./field-colon.ts"
 import { refuseModelCall } from "./foreign-value.ts"
 import { startsHistory } from "./history-value.ts"
 import { joinedName, parseKey } from "./key-parser.ts"
+import type { Expected } from "./known-mistake.ts"
 import {
   assumeBrace,
   lacksList,
@@ -101,7 +102,7 @@ function parsePropertyValue(
     case "types":
       return { kind: "type", type: parseType(reader) }
     case "uses":
-      if (reader.is("[")) return parseUses(reader, parse)
+      if (reader.is("[")) return parseUses(reader, name, parse)
       break
     case "model": {
       if (reader.is("[")) return parseModels(reader, parse)
@@ -237,10 +238,11 @@ function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolea
 }
 
 /** Uses = "[" (reference block? ("," …)*)? ","? "]" */
-function parseUses(reader: TokenReader, parse: ParseExpression): PropertyValue {
+function parseUses(reader: TokenReader, name: Name, parse: ParseExpression): PropertyValue {
   const open = reader.token
   const entries: UseEntry[] = []
-  const close = parseReferences(reader, parse, entries, "use-entry", "use", "tool.name", "an entry of `uses`")
+  const expected = name.text === "uses" ? "reference" : "tool-list"
+  const close = parseReferences(reader, parse, entries, "use-entry", "use", "tool.name", "an entry of `uses`", expected)
   return { kind: "uses", open, close, entries }
 }
 
@@ -275,13 +277,14 @@ function parseReferences<Kind>(
   place: PropertyPlace,
   example: string,
   item: string,
+  expected?: Expected,
 ): Token | undefined {
   const open = reader.token
   reader.bracketed(() => {
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const first = reader.token
       if (first.kind !== "name") {
-        reader.expected(`a reference such as \`${example}\``, undefined, place === "use" ? "reference" : undefined)
+        reader.expected(`a reference such as \`${example}\``, undefined, expected)
         if (first.kind === ".") {
           // `.name`: the word before it is missing.
           parseSteps(reader)

@@ -11,6 +11,9 @@ import { literalsIn, outcomesOf } from "../outcomes-of.ts"
 const knownPrefix =
   /^(?:sk|pk|rk|ak)[-_]|^(?:gh[opsu]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ|hf_|gsk_|xai-|r8_|dop_v1_|npm_)/
 
+/** `AKIAIOSFODNN7EXAMPLE` and its secret key stand in the documentation of AWS. */
+const ofDocumentation = /[A-Z0-9]EXAMPLE(?:KEY)?$/
+
 const scheme = /^(?:bearer\s+\S|(?:basic|token|apikey)\s+\S{8,}$)/i
 
 const found = "A credential is written into the source"
@@ -189,6 +192,7 @@ function looksLikeCredential(text: string): boolean {
   const trimmed = text.trim()
   if (scheme.test(trimmed) || holdsKnownCredential(trimmed)) return true
   return trimmed.split(/\s+/).some((word) => {
+    if (ofDocumentation.test(word)) return false
     return /^sk-./.test(word) || (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word)
   })
 }
