@@ -77,6 +77,7 @@ export const knownMistakes: readonly (readonly [Expected | undefined, RegExp, st
     /\u2038(?:const|let|var|variable|locals)\b/,
     "Values are computed in `dynamic { name: … }`; what the request brings is in `input { … }`.",
   ],
+  ["declaration", /\u2038for (\w+) (?:in|of) ([\w.]+)/, "Repeat an agent: `agent name for $1 in $2 { … }`."],
   ["declaration", /\u2038pipeline\b/, "A file is one workflow: its declarations stand side by side."],
   ["declaration", /\u2038export\b/, "Remove it: other files import any declaration by its name."],
   ["declaration", /^\u2038secret (?!\w+ ?\{)([^{}]+)/, "Write `secrets { $1 }`."],
