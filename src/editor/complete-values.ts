@@ -168,7 +168,7 @@ type Root =
 function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
   const item = (name: string, kind: Completion["kind"], target: Target): Completion => {
     const { detail, doc } = describe(program, target)
-    const label = qualified ? `${root}.${name}` : name
+    const label = qualified ? `${root}.${asWritten(name)}` : asWritten(name)
     return { label, kind, insert: label, detail, ...(doc === undefined ? {} : { doc }) }
   }
   switch (root) {
