@@ -10,6 +10,7 @@ import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest,
 import { format, validate } from "./source.ts"
 import { listBudgets, listSpending } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
+import { versionRoutes } from "./versions.ts"
 import { executeWorkflow, getWorkflow, listWorkflows } from "./workflows.ts"
 
 /** Every route of the service, in the order of the documentation. */
@@ -31,6 +32,7 @@ export const routes = [
   listWorkflows,
   getWorkflow,
   executeWorkflow,
+  ...versionRoutes,
   agUi,
   ...triggerRoutes,
   listRuns,

@@ -2,6 +2,7 @@ import { otherFiles, requestFields, startsRun } from "./execute.ts"
 import { issue } from "../log/event-schemas.ts"
 import type { ValidateIssue } from "./issue.ts"
 import { next, pageFields } from "./page.ts"
+import { requestedVersion } from "./versions.ts"
 import { planView } from "../plan/plan-schema.ts"
 import { json, route } from "./route.ts"
 import {
@@ -9,6 +10,7 @@ import {
   array,
   boolean,
   closed,
+  exactly,
   named,
   nullable,
   object,
@@ -35,6 +37,7 @@ export interface WorkflowIssue {
     | "workflow-trigger"
     | "workflow-secret"
     | "workflow-time"
+    | "workflow-route"
   readonly severity: "error" | "warning"
   readonly path: string
   readonly message: string
@@ -48,6 +51,11 @@ const workflowFields = {
     description: "The first 12 hex digits of the SHA-256 of the file that serves; null for a file that is not served.",
   }),
   valid: boolean(),
+  pinned: optional(
+    exactly(true, {
+      description: "An operator has it serve a kept version in place of its file. Absent where none did.",
+    }),
+  ),
   issues: array(issue as Schema<ValidateIssue | WorkflowIssue>),
   schemas: nullable(object({ input: anyObject(), output: anyObject() }), {
     description: "Null until there is a version without errors.",
@@ -116,7 +124,7 @@ export const executeWorkflow = route({
   description:
     "As `execute`, with the source of the server. Each workflow also has a path of its own here, with its types.",
   parameters,
-  body: closed(requestFields),
+  body: closed({ ...requestFields, ...requestedVersion }),
   example: { input: { name: "Ada" } },
   errors: [...startsRun.errors, "not_found"],
 })

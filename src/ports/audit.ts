@@ -9,11 +9,13 @@ export type AuditAct =
   | "read_secrets"
   | "paused"
   | "resumed"
+  | "served"
+  | "withdrew"
 
 /** Who did what to which run or trigger: names and ids, never content. */
 export interface AuditEntry {
   readonly act: AuditAct
-  /** Missing where a trigger is paused or resumed. */
+  /** Missing where a trigger is paused or resumed, and where a version is served or withdrawn. */
   readonly run_id?: string
   /** The name of the key; empty without keys. */
   readonly caller: string
@@ -21,6 +23,8 @@ export interface AuditEntry {
   readonly workflow?: string
   /** The schedule or webhook of that workflow that was paused or resumed. */
   readonly trigger?: string
+  /** The version that serves from now on, that was withdrawn, or that a run moved to. Missing where the file serves again. */
+  readonly version?: string
   /** The earlier run whose results this one takes over. */
   readonly rerun_of?: string
   /** The id of the question, and the label that came with the answer. */

@@ -4,6 +4,7 @@ import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
 import type { EventStore } from "./event-store.ts"
+import type { VersionStore } from "./version-store.ts"
 import type { Questions } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
@@ -20,6 +21,8 @@ export interface RunRequest extends SourceText {
   readonly options: RunOptions
   /** The workflow of the server's folder that the source comes from; absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
+  /** The request named that version. Absent where it took what was served. */
+  readonly asked_version?: true
   /** What started it; absent where a caller did. */
   readonly trigger?: RunTrigger
   /** The schedule that remembers its output; absent where none asks for it. */
@@ -219,6 +222,7 @@ export interface RunStore extends RunList {
   readonly triggers: TriggerStore
   readonly ledger: LedgerStore
   readonly sentEvents: EventStore
+  readonly versions: VersionStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>

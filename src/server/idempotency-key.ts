@@ -29,12 +29,15 @@ export async function fingerprint({
   input,
   options,
   workflow,
+  asked_version,
   rerun,
   chat,
 }: RunRequest): Promise<string> {
   // Nothing is added for a source that stands alone: the fingerprints of such requests stay what they were.
   const files = file === undefined && modules === undefined ? [] : [{ file: file ?? null, modules: { ...modules } }]
-  const named = { workflow: workflow?.name ?? "", input, options, ...(chat !== undefined && { chat: { ...chat } }) }
+  const version = asked_version === true ? { version: workflow?.version ?? "" } : {}
+  const answered = chat === undefined ? {} : { chat: { ...chat } }
+  const named = { workflow: workflow?.name ?? "", input, options, ...version, ...answered }
   const own = workflow === undefined ? [source, input, options, ...files] : named
   const hash = createHash("sha256")
   await stepsInTurns(canonicalPieces(rerun === undefined ? own : { rerun, own }), (piece) => hash.update(piece))

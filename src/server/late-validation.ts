@@ -35,11 +35,11 @@ function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => 
   }
 }
 
-/** Checks the body of a route that shares its pattern with another. */
-export function bodyCheck(schema: JsonObject): (body: unknown) => Promise<void> {
-  const check = lateValidation({ schema, httpPart: "body" })
-  return async (body) => {
-    const found = await check(body)
+/** Checks the body or query of a route that shares its pattern with another. */
+export function requestCheck(schema: JsonObject, httpPart: "body" | "querystring"): (value: unknown) => Promise<void> {
+  const check = lateValidation({ schema, httpPart })
+  return async (value) => {
+    const found = await check(value)
     if (found !== true) throw found.error
   }
 }

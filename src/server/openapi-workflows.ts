@@ -59,7 +59,12 @@ function bodyOf(input: JsonObject, secrets: JsonObject, inputSchema: JsonObject)
   const needed = Array.isArray(required) && required.length > 0
   return {
     type: "object",
-    properties: { input, secrets, options: { anyOf: [referenceTo(executeOptions), { type: "null" }] } },
+    properties: {
+      input,
+      secrets,
+      version: { type: ["string", "null"] },
+      options: { anyOf: [referenceTo(executeOptions), { type: "null" }] },
+    },
     ...(needed ? { required: ["input"] } : {}),
     additionalProperties: false,
   }

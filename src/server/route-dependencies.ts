@@ -8,6 +8,7 @@ import type { Clock } from "../ports/clock.ts"
 import type { Budgets } from "../run/budget/budgets.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
+import type { ServedVersions } from "../workflows/served-versions.ts"
 import type { Triggers } from "../workflows/triggers/triggers.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
@@ -38,6 +39,8 @@ export interface RouteDependencies {
   readonly serverSecrets: ServerSecrets
   /** Schedules and webhooks; null where no workflows are served by name. */
   readonly triggers: Triggers | null
+  /** Kept versions of the workflows with names; null where none are served. */
+  readonly versions: ServedVersions | null
   readonly log: ServerLog
   readonly audit: Audit
   readonly notify: NotifyRules

@@ -40,6 +40,7 @@ export interface ServerOptions {
   readonly folder: RouteDependencies["folder"]
   readonly serverSecrets: RouteDependencies["serverSecrets"]
   readonly triggers: RouteDependencies["triggers"]
+  readonly versions: RouteDependencies["versions"]
   /** Null where no workflows are served by name. */
   readonly mcp: McpRoute | null
   readonly log: ServerLog

@@ -10,6 +10,8 @@ const sealedColumns = [
   ["cache", "body"],
   ["kept_outputs", "body"],
   ["sent_events", "body"],
+  ["versions", "body"],
+  ["version_texts", "body"],
 ] as const
 
 /** What the store remembers of its keys; null where that was lost. */

@@ -104,6 +104,18 @@ export const leftBehind = {
     tables: { trigger_states: { key: "name" }, trigger_pauses: { key: "name" }, kept_outputs: { key: "name" } },
     maps: ["triggers"],
   },
+  /** Versions of workflows: those without runs go by a rule of their own. */
+  versions: {
+    goes: "stays",
+    tables: {
+      versions: { key: "num" },
+      version_texts: { key: "hash" },
+      version_uses: { key: "hash, workflow, version" },
+      pins: { key: "workflow" },
+    },
+    maps: ["versions"],
+  },
+  replicas: { goes: "by age", tables: { replicas: { key: "replica", until: "until" } }, maps: [] },
   /** The keys of the store, the places that keys of secrets are put into, and the processes that have it open or listen. */
   store: {
     goes: "stays",

@@ -268,6 +268,49 @@ export interface HoldOperation extends Blobs<readonly []> {
   readonly until: number
 }
 
+/** Two blobs for each file: the keyed hash of its text, and the text. */
+export interface KeepVersionOperation extends Blobs<
+  readonly [digest: Uint8Array, contents: Uint8Array, ...texts: Uint8Array[]]
+> {
+  readonly kind: "keep version"
+  readonly workflow: string
+  readonly version: string
+  readonly at: number
+}
+
+export interface WithdrawVersionOperation extends Blobs<readonly []> {
+  readonly kind: "withdraw version"
+  readonly workflow: string
+  readonly version: string
+  readonly at: number
+}
+
+/** `files` and `served` are JSON: versions by workflow. */
+export interface ServeOperation extends Blobs<readonly []> {
+  readonly kind: "serve versions"
+  readonly replica: string
+  readonly files: string
+  readonly served: string
+  readonly at: number
+  readonly until: number
+}
+
+/** Without a version the file is served again. */
+export interface PinOperation extends Blobs<readonly []> {
+  readonly kind: "pin workflow"
+  readonly workflow: string
+  readonly version: string | null
+  readonly at: number
+}
+
+/** One slice: versions after this number. */
+export interface SweepVersionsOperation extends Blobs<readonly []> {
+  readonly kind: "sweep versions"
+  readonly before: number
+  readonly after: number
+  readonly now: number
+}
+
 /** `more` is written beside the usual page; the next sweep deletes it. */
 export interface ProbeOperation extends Blobs<readonly [more: Uint8Array | null]> {
   readonly kind: "probe"

@@ -222,4 +222,32 @@ export const migrations: readonly string[] = [
   CREATE INDEX sent_events_keeping ON sent_events (keep_until) WHERE status = 1;
   CREATE INDEX sent_events_by_age ON sent_events (until);
   `,
+  `
+  -- Versions of the workflows of the server's folder (ports/version-store.ts). The digest is a keyed hash of the full version; the body is sealed: paths, and the
+  -- keyed hashes of their texts. A text is kept once for all versions that use it.
+  CREATE TABLE versions (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    workflow TEXT NOT NULL,
+    version TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    first_served_at INTEGER NOT NULL,
+    last_served_at INTEGER NOT NULL,
+    withdrawn_at INTEGER,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX versions_of_workflow ON versions (workflow, version);
+  CREATE TABLE version_texts (hash BLOB PRIMARY KEY, body BLOB NOT NULL) STRICT;
+  CREATE TABLE version_uses (
+    hash BLOB NOT NULL,
+    workflow TEXT NOT NULL,
+    version TEXT NOT NULL,
+    PRIMARY KEY (hash, workflow, version)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX version_uses_of_version ON version_uses (workflow, version);
+  -- What running processes find in their folders, and what they serve: JSON of versions by workflow.
+  CREATE TABLE replicas (replica TEXT PRIMARY KEY, until INTEGER NOT NULL, files TEXT NOT NULL, served TEXT NOT NULL) STRICT;
+  -- Workflows of which a kept version is served; files: JSON of the versions that the replicas had then.
+  CREATE TABLE pins (workflow TEXT PRIMARY KEY, version TEXT NOT NULL, at INTEGER NOT NULL, files TEXT NOT NULL) STRICT;
+  CREATE INDEX runs_of_version ON runs (workflow, version, caller) WHERE workflow IS NOT NULL;
+  `,
 ]

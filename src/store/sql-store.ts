@@ -41,6 +41,7 @@ import { keptOutput } from "../ports/kept-output.ts"
 import { SqlEvents } from "./sql-events.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
 import { SqlLedger } from "./sql-ledger.ts"
+import { SqlVersions } from "./sql-versions.ts"
 import type { LedgerRow } from "../ports/ledger.ts"
 import { concernsWaits, SqlWaits } from "./sql-waits.ts"
 import { WaitReader } from "./wait-reader.ts"
@@ -64,6 +65,7 @@ export class SqlStore implements RunStore {
   readonly triggers: SqlTriggers
   readonly ledger: SqlLedger
   readonly sentEvents: SqlEvents
+  readonly versions: SqlVersions
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -89,6 +91,7 @@ export class SqlStore implements RunStore {
     this.triggers = new SqlTriggers(medium, vault)
     this.ledger = new SqlLedger(medium, clock)
     this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
+    this.versions = new SqlVersions(medium, vault, clock)
     this.cache = new SqlCache(medium, this.#reader, vault, clock)
     this.outbox = new Outbox(medium, this.#reader, this.#changes, vault, clock)
   }

@@ -19,16 +19,21 @@ import type {
   CreateResult,
   DeleteOperation,
   HoldOperation,
+  KeepVersionOperation,
   PauseTriggerOperation,
   ParkAgainOperation,
+  PinOperation,
   ProbeOperation,
   ReleaseOperation,
   RenewOperation,
+  ServeOperation,
   SettleDueOperation,
   SettleNoticeOperation,
   SettleOperation,
   SweepOperation,
+  SweepVersionsOperation,
   TakeNoticesOperation,
+  WithdrawVersionOperation,
   WriteTriggerOperation,
 } from "./operations.ts"
 import { addWaits, settle, settleDue, wake, withdraw } from "./wait-writer.ts"
@@ -40,6 +45,7 @@ import { keepKey, keepOutput, keptKey, pauseTrigger, writeTrigger } from "./trig
 import { beginningEntry } from "../ports/ledger.ts"
 import { hold, setEntries } from "./ledger-writer.ts"
 import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
+import { keepVersion, pinWorkflow, serveVersions, sweepVersions, withdrawVersion } from "./version-writer.ts"
 
 const rememberedRuns = 20_000
 const probeEntry = Buffer.from("probe")
@@ -117,6 +123,11 @@ export class Writes {
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
     "hold slices": (operation: HoldOperation) => hold(operation),
+    "keep version": (operation: KeepVersionOperation) => keepVersion(operation),
+    "withdraw version": (operation: WithdrawVersionOperation) => withdrawVersion(operation),
+    "serve versions": (operation: ServeOperation) => serveVersions(operation),
+    "pin workflow": (operation: PinOperation) => pinWorkflow(operation),
+    "sweep versions": (operation: SweepVersionsOperation) => sweepVersions(operation),
     probe: (operation: ProbeOperation) => this.#probe(operation),
   }
 

@@ -17,10 +17,15 @@ export function nameClashes(names: readonly string[]): (name: string) => readonl
       const message = `${clashing.toSorted().join(" and ")} would both be the tool ${mcpName(name)}: /mcp offers neither`
       issues.push(warning("workflow-tool-name", message))
     }
+    const route = /\/(?:versions|release)$/.exec(name)
+    if (route !== null) {
+      const message = `The name ends in ${route[0]}: it hides that route of ${name.slice(0, route.index)}`
+      issues.push(warning("workflow-route", message, "Rename it."))
+    }
     return issues
   }
 }
 
-function warning(code: WorkflowIssue["code"], message: string): WorkflowIssue {
-  return { code, severity: "warning", path: "", message, hint: "Rename one of them." }
+function warning(code: WorkflowIssue["code"], message: string, hint = "Rename one of them."): WorkflowIssue {
+  return { code, severity: "warning", path: "", message, hint }
 }

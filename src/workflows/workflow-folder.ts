@@ -28,6 +28,14 @@ export interface NamedWorkflow {
   readonly issues: readonly AnyIssue[]
   /** Its name is refused, or it is a link that leaves the folder: it cannot be executed. */
   readonly refused: boolean
+  /** A kept version serves in place of the file. */
+  readonly pinned?: true
+}
+
+/** A kept version that serves in place of a file, as long as that has one of these versions. */
+export interface PinnedVersion {
+  readonly loaded: LoadedWorkflow
+  readonly files: readonly string[]
 }
 
 export interface FolderOptions {
@@ -77,6 +85,7 @@ export class WorkflowFolder {
   readonly #held = new Set<string>()
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #listeners = new Set<() => void>()
+  #pins: ReadonlyMap<string, PinnedVersion> = new Map()
   /** The folder without links, as it was found last. */
   #root = ""
   #shown: ReadonlyMap<string, NamedWorkflow> | null = null
@@ -157,9 +166,21 @@ export class WorkflowFolder {
         const more = workflow.refused ? [] : clashes(workflow.name)
         return more.length === 0 ? workflow : { ...workflow, issues: [...workflow.issues, ...more] }
       }
-      this.#shown = new Map(sorted.map((workflow) => [workflow.name, withClashes(workflow)]))
+      this.#shown = new Map(sorted.map((workflow) => [workflow.name, withClashes(this.#withPin(workflow))]))
     }
     return this.#shown
+  }
+
+  #withPin(workflow: NamedWorkflow): NamedWorkflow {
+    const pin = this.#pins.get(workflow.name)
+    const holds = pin !== undefined && !workflow.refused && pin.files.includes(workflow.version ?? "")
+    return holds ? { ...workflow, serving: pin.loaded, pinned: true } : workflow
+  }
+
+  /** By workflow: what serves in place of files from now on. */
+  setPins(pins: ReadonlyMap<string, PinnedVersion>): void {
+    this.#pins = pins
+    this.#changed()
   }
 
   /** Calls back after every change. The result stops it. */

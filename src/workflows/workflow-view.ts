@@ -20,6 +20,7 @@ export function workflowAnswer(workflow: NamedWorkflow, secrets: Pick<ServerSecr
     description: shown?.description ?? null,
     version: shown?.version ?? workflow.version,
     valid: serving !== null && !issues.some(isError),
+    ...(workflow.pinned === true && { pinned: true }),
     issues,
     schemas: schemas === null ? null : { input: schemas.input, output: schemas.output },
     secrets: secretStates(workflow, secrets),

@@ -14,6 +14,7 @@ import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 import { tellingTime } from "./run-store/telling-time.ts"
 import { sending } from "./run-store/sending.ts"
+import { versioning } from "./run-store/versioning.ts"
 import { triggering } from "./run-store/triggering.ts"
 import { waitingContract } from "./run-store/waiting.ts"
 
@@ -44,6 +45,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     notifyingContract(onBench)
     triggering(onBench)
     sending(onBench)
+    versioning(onBench)
     counting(onBench)
     tellingTime(onBench)
   })

@@ -30,6 +30,7 @@ import {
   type UnkeyedRun,
 } from "../../src/ports/store.ts"
 import type { LedgerRow, LedgerStore } from "../../src/ports/ledger.ts"
+import type { VersionStore } from "../../src/ports/version-store.ts"
 import { isTerminal, type LogEvent } from "../../src/log/events.ts"
 import type { Machine, World } from "./world.ts"
 
@@ -368,6 +369,19 @@ export class SimulatedStore implements RunStore {
     unfinished: (before) => this.#send(() => this.#store.sentEvents.unfinished(before)),
     kept: (caller, limit, after) => this.#send(() => this.#store.sentEvents.kept(caller, limit, after)),
     drop: (caller, id) => this.#send(() => this.#store.sentEvents.drop(caller, id)),
+  }
+
+  readonly versions: VersionStore = {
+    keep: (version) => this.#send(() => this.#store.versions.keep(version)),
+    list: (...query) => this.#send(() => this.#store.versions.list(...query)),
+    find: (...one) => this.#send(() => this.#store.versions.find(...one)),
+    text: (...one) => this.#send(() => this.#store.versions.text(...one)),
+    runs: (...of) => this.#send(() => this.#store.versions.runs(...of)),
+    withdraw: (...one) => this.#send(() => this.#store.versions.withdraw(...one)),
+    serve: (serving) => this.#send(() => this.#store.versions.serve(serving)),
+    pin: (...one) => this.#send(() => this.#store.versions.pin(...one)),
+    pins: () => this.#send(() => this.#store.versions.pins()),
+    sweep: (before) => this.#send(() => this.#store.versions.sweep(before)),
   }
 
   readonly triggers: TriggerStore = {

@@ -34,6 +34,8 @@ import { MemoryEvents } from "./memory-events.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
 import { MemoryLedger } from "./memory-ledger.ts"
+import { MemoryVersions } from "./memory-versions.ts"
+import { noRuns, type RunCounts } from "../../ports/version-store.ts"
 import { beginningEntry, type LedgerRow } from "../../ports/ledger.ts"
 import { MemoryWaits } from "./memory-waits.ts"
 import { ParkedRuns } from "./parked-runs.ts"
@@ -62,6 +64,7 @@ export class MemoryStore implements RunStore {
   readonly triggers = new MemoryTriggers()
   readonly ledger: MemoryLedger
   readonly sentEvents: MemoryEvents
+  readonly versions: MemoryVersions
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -90,6 +93,7 @@ export class MemoryStore implements RunStore {
     this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
     this.ledger = new MemoryLedger(clock)
+    this.versions = new MemoryVersions(clock, (workflow, caller) => this.#runsOf(workflow, caller))
   }
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
@@ -157,6 +161,19 @@ export class MemoryStore implements RunStore {
     const run = this.#runs.get(run_id)
     if (run === undefined) throw new NoSuchRun(run_id)
     return run.request
+  }
+
+  /** By version. */
+  #runsOf(workflow: string, caller: string | null): Map<string, RunCounts> {
+    const counts = new Map<string, RunCounts>()
+    for (const run of this.#runs.values()) {
+      const of = run.request.workflow
+      if (of?.name !== workflow || (caller !== null && run.caller !== caller)) continue
+      const state = run.finished_at !== null ? "ended" : run.parked === "waiting" ? "waiting" : "open"
+      const before = counts.get(of.version) ?? noRuns
+      counts.set(of.version, { ...before, [state]: before[state] + 1 })
+    }
+    return counts
   }
 
   #enter(run_id: string, { caller, request }: StoredRun, rows: readonly LedgerRow[]): void {

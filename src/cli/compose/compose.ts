@@ -35,6 +35,7 @@ import { Groups } from "../../server/groups.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
 import { ServerSecrets } from "../../workflows/server-secrets.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
+import { ServedVersions } from "../../workflows/served-versions.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
 import { auditTo, openTrail } from "./audit.ts"
 import { createLog } from "./log.ts"
@@ -275,6 +276,20 @@ export async function compose(
             ),
           bug: (error) => log.error({ err: error }, "unexpected error"),
         })
+  const versions =
+    folder === null
+      ? null
+      : new ServedVersions({
+          folder,
+          store: store.versions,
+          compiler,
+          clock,
+          replica: owner,
+          retentionMs: settings.versionRetention,
+          callableMs: settings.versionCallable,
+          tell: (workflow, sentence, level) => isFirst && log[level]({ workflow }, sentence),
+          bug: (error) => log.error({ err: error }, "unexpected error"),
+        })
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
   const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
   const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
@@ -297,6 +312,7 @@ export async function compose(
     folder,
     serverSecrets,
     triggers,
+    versions,
     mcp,
     log,
     audit,
@@ -354,6 +370,8 @@ export async function compose(
           if (!isStoreTrouble(error)) log.error({ err: error }, "unexpected error")
         })
       })
+      // Before schedules: a pin decides which ones there are.
+      await versions?.start()
       triggers?.start().catch((error: unknown) => log.error({ err: error }, "unexpected error"))
       // A process that died may have left a deletion half done.
       sweep()
@@ -367,6 +385,7 @@ export async function compose(
       keepsTime.abort(new Error("The service stops"))
       drain()
       await triggers?.stop()
+      await versions?.stop()
       await runs.drain(graceMs)
       budgetFile?.stop()
       await budgets?.close()

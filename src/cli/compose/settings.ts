@@ -222,6 +222,20 @@ export const settingGroups = {
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "7d", "how long ended runs are kept", { first: true }),
+    versionRetention: setting(
+      "VERSION_RETENTION",
+      duration,
+      "30d",
+      "how long a version of a workflow is kept that does not serve and has no runs",
+      { see: "workflows.md#versions" },
+    ),
+    versionCallable: setting(
+      "VERSION_CALLABLE",
+      duration,
+      "24h",
+      "how long callers may execute a version that does not serve any more",
+      { see: "workflows.md#versions" },
+    ),
     keepRequests: setting(
       "KEEP_REQUESTS",
       onOrOff,

@@ -38,7 +38,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   runRoutes(app, parts)
   sourceRoutes(app, parts)
   cacheRoutes(app, parts)
-  workflowRoutes(app, parts)
+  workflowRoutes(app, parts, (request) => request.isOperator || (server.keys.length === 0 && server.loopback))
   modelRoutes(app, parts)
   chatCompletionRoute(app, parts)
   responseRoutes(app, parts)

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { agUi } from "../../api/ag-ui.ts"
 import type { ExecuteBody } from "../../api/execute.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
-import { anyObject } from "../../base/typed-schema.ts"
+import { anyObject, closed, nullable } from "../../base/typed-schema.ts"
 import { executeWorkflow, getWorkflow, listWorkflows } from "../../api/workflows.ts"
 import { CachedList } from "../../workflows/cached-list.ts"
 import { untilChanged } from "../../workflows/until-changed.ts"
@@ -17,7 +17,9 @@ import { tenantOf } from "../caller-of.ts"
 import { answerAgUi } from "../protocols/ag-ui/ag-ui-route.ts"
 import type { AgUiRequest } from "../protocols/ag-ui/run-input.ts"
 import { invalidWorkflow } from "../invalid-workflow.ts"
-import { bodyCheck } from "../late-validation.ts"
+import { requestCheck } from "../late-validation.ts"
+import { notForOperators } from "../callers.ts"
+import { versionPath, VersionRoutes } from "./versions.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting } from "../idempotency-key.ts"
 import { startRun } from "../start-run.ts"
@@ -27,10 +29,18 @@ import { requestPageBytes } from "../../base/limits.ts"
 /** No name has this segment. */
 const executeEnd = "/execute"
 const agUiEnd = "/ag-ui"
+const serveEnd = "/serve"
+const withdrawEnd = "/withdraw"
+const postEnds = /\/(?:execute|serve|versions\/[^/]+\/withdraw)$/
 
 /** The workflows of the server's folder: their list, each of them, and their execution. */
-export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): void {
+export function workflowRoutes(
+  app: FastifyInstance,
+  parts: RouteDependencies,
+  mayOperate: (request: FastifyRequest) => boolean,
+): void {
   const { folder, serverSecrets } = parts
+  const versions = parts.versions === null ? null : new VersionRoutes(parts, parts.versions, mayOperate)
   const listed = folder === null ? null : untilChanged(folder, serverSecrets, () => listOf(folder, serverSecrets))
   const none = listOf(null, serverSecrets)
   serve(app, listWorkflows, async (request, reply) => {
@@ -42,19 +52,37 @@ export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): 
     return reply.type(jsonType).send(json)
   })
 
-  serve(app, getWorkflow, async (request) => {
+  const checkNoQuery = requestCheck(closed({}), "querystring")
+  serve(app, { ...getWorkflow, query: null }, async (request) => {
     await folder?.ready
     const path = request.params["*"]
-    if (path.endsWith(executeEnd)) throw wrongMethod(request, "POST")
+    if (postEnds.test(path)) throw wrongMethod(request, "POST")
+    const ofVersions = folder?.get(path) === undefined ? versionPath(path) : null
+    if (ofVersions !== null && versions !== null) {
+      return versions.get(request, findWorkflow(parts, ofVersions.name), ofVersions)
+    }
+    await checkNoQuery(request.query)
     return workflowDetail(findWorkflow(parts, path), serverSecrets)
   })
 
   // One pattern for both, because a name may have slashes: the end of the path says which.
-  const checkExecute = bodyCheck(executeWorkflow.body ?? {})
-  const checkAgUi = bodyCheck(agUi.body ?? {})
-  serve(app, { ...executeWorkflow, body: anyObject() }, async (request, reply) => {
+  const checkExecute = requestCheck(executeWorkflow.body ?? {}, "body")
+  const checkAgUi = requestCheck(agUi.body ?? {}, "body")
+  const pattern = { ...executeWorkflow, body: nullable(anyObject()), bodyIs: "none", operators: true } as const
+  serve(app, pattern, async (request, reply) => {
     await folder?.ready
     const path = request.params["*"]
+    const withdrawn = path.endsWith(withdrawEnd) ? versionPath(path.slice(0, -withdrawEnd.length)) : null
+    if (versions !== null && withdrawn?.route === "one") {
+      return versions.withdraw(request, findWorkflow(parts, withdrawn.name), withdrawn.version)
+    }
+    if ((request.body ?? null) === null) {
+      throw refuse("invalid_request", "The body is missing: a JSON object is expected")
+    }
+    if (versions !== null && path.endsWith(serveEnd)) {
+      return versions.serve(request, reply, findWorkflow(parts, path.slice(0, -serveEnd.length)))
+    }
+    if (request.isOperator) throw notForOperators()
     if (path.endsWith(agUiEnd)) {
       await checkAgUi(request.body)
       return answerAgUi(parts, request, reply, path.slice(0, -agUiEnd.length), request.body as unknown as AgUiRequest)
@@ -62,23 +90,27 @@ export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): 
     if (!path.endsWith(executeEnd)) throw wrongMethod(request, "GET, HEAD")
     await checkExecute(request.body)
     const workflow = findWorkflow(parts, path.slice(0, -executeEnd.length))
-    return execute(parts, request, reply, workflow, request.body)
+    return execute(parts, versions, request, reply, workflow, request.body ?? {})
   })
 }
 
 async function execute(
   parts: RouteDependencies,
+  versions: VersionRoutes | null,
   request: FastifyRequest,
   reply: FastifyReply,
   workflow: NamedWorkflow,
-  body: Pick<ExecuteBody, "input" | "secrets" | "options">,
+  body: Pick<ExecuteBody, "input" | "secrets" | "options"> & { readonly version?: string | null },
 ): Promise<FastifyReply> {
-  const { name, serving, refused } = workflow
+  const { name, refused } = workflow
   if (refused) throw noSuchWorkflow(parts, name)
-  const wrong = obstacles(workflow, parts.serverSecrets)
+  const asked = body.version ?? null
+  const serving = asked === null || versions === null ? workflow.serving : await versions.asked(workflow, asked)
+  const wrong = obstacles({ ...workflow, serving }, parts.serverSecrets)
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
   const { source, version } = serving
-  const run = { source, ...filesOf(serving), ...requestOf(body), workflow: { name, version } }
+  const named = { workflow: { name, version }, ...(asked !== null && { asked_version: true as const }) }
+  const run = { source, ...filesOf(serving), ...requestOf(body), ...named }
   const compiled = await parts.planOf(run, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const misfit = parts.runs.validate(compiled.plan, run)
