@@ -46,7 +46,7 @@ export type Receipt =
   | { readonly outcome: "conflict" }
   | { readonly outcome: "full"; readonly of: "ids" | "kept" }
 
-/** `gone`: the event is over. `settled`: something else had settled the wait. */
+/** `gone`: the event is over, or the wait was opened after it had come and another one has taken it. `settled`: something else had settled the wait. */
 export type Delivery = "delivered" | "gone" | "settled"
 
 export interface EventStore {

@@ -1,10 +1,10 @@
 import type { Clock } from "../ports/clock.ts"
 import { StoreFailure, type RunStore } from "../ports/store.ts"
 
-import { arrivingMs } from "./wait-step.ts"
-
 /** How often to look for waits that are due. */
 const lookMs = 1_000
+/** A process that received an event, and has not finished with it after so long, has died. */
+const arrivingMs = 10_000
 
 interface DuePorts {
   readonly clock: Clock

@@ -108,20 +108,13 @@ async function outcomeOf(running: RunContext, node: WaitNode, { wait, scope, eff
   throw failure("timeout", node.id, `No event ${event}${key === "" ? "" : ` with the key ${key}`} came in time`)
 }
 
-/** A process that received an event, and has not finished with it after so long, has died. */
-export const arrivingMs = 10_000
-
 /** The wait is stored open first, and then looks for events that came before: the oldest one that fits ends it. */
 async function lookForKept(running: RunContext, { started }: WaitReplayState, type: RecordType): Promise<void> {
   const { log, caller, runId, plan, redactor } = running
-  const { store, clock } = running.ports
+  const { store } = running.ports
   await log.stored()
   const { id, event = "", key = "" } = started
   for (const sent of await store.sentEvents.waiting(caller, event, key)) {
-    // It becomes one that is kept, and that one wait takes.
-    if (sent.status === "arriving" && sent.received_at < clock.now() - arrivingMs) {
-      await store.sentEvents.close(sent.number, false)
-    }
     const fitted = fitData(sent.data, type, plan.types)
     if ("error" in fitted) continue
     if ((await store.sentEvents.deliver(sent.number, runId, id, redactor.redact(fitted.data))) !== "gone") return

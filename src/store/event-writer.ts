@@ -39,8 +39,8 @@ export function* receiveEvent(operation: ReceiveEventOperation): Steps<ReceiveRe
   }
   const until = id === null ? (keep_until ?? received_at) : Math.max(keep_until ?? 0, received_at + rememberedMs)
   const number = yield* insert(
-    `INSERT INTO sent_events (caller, id, fingerprint, place, status, received_at, keep_until, until, body)
-     VALUES (?, ?, ?, ?, ${eventStatus.arriving}, ?, ?, ?, ?)`,
+    `INSERT INTO sent_events (caller, id, fingerprint, place, status, last_wait, received_at, keep_until, until, body)
+     VALUES (?, ?, ?, ?, ${eventStatus.arriving}, coalesce((SELECT max(num) FROM waits), 0), ?, ?, ?, ?)`,
     caller,
     id,
     fingerprint,
@@ -63,8 +63,9 @@ function* keptBy(caller: string, now: number): Steps<number> {
 }
 
 export function* deliver({ number, run: num, wait, now, blobs }: DeliverOperation): Steps<Delivery> {
-  const event = yield* get("SELECT status, keep_until FROM sent_events WHERE num = ?", number)
+  const event = yield* get("SELECT status, delivered, last_wait, keep_until FROM sent_events WHERE num = ?", number)
   if (event === undefined || event["status"] === eventStatus.over) return "gone"
+  if ((event["delivered"] as number) > 0 && (yield* isLater(num, wait, event["last_wait"] as number))) return "gone"
   if (event["status"] === eventStatus.kept && (event["keep_until"] as number) <= now) return "gone"
   const settled = yield* settle({ kind: "settle", run: num, wait: ["event", wait], now, blobs })
   if (settled !== "stored") return "settled"
@@ -75,6 +76,13 @@ export function* deliver({ number, run: num, wait, now, blobs }: DeliverOperatio
     number,
   )
   return "delivered"
+}
+
+/** Whether the wait was opened after the event had come. */
+function* isLater(num: number, wait: string, last: number): Steps<boolean> {
+  return (
+    (yield* get("SELECT 1 AS later FROM waits WHERE run = ? AND id = ? AND num > ?", num, wait, last)) !== undefined
+  )
 }
 
 export function* closeEvent({ number, forget, now }: CloseEventOperation): Steps<EventAnswer> {

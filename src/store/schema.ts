@@ -199,7 +199,7 @@ export const migrations: readonly string[] = [
   `,
   `
   -- Events that callers send (ports/event-store.ts). id, fingerprint and place are keyed hashes: of the sender's id, of the contents, and of name and key with whose
-  -- waits may take it. status: 0 arriving, 1 kept, 2 over; the body is there until it is over.
+  -- waits may take it. status: 0 arriving, 1 kept, 2 over; the body is there until it is over. last_wait: the last wait that was there before it.
   CREATE TABLE sent_events (
     num INTEGER PRIMARY KEY AUTOINCREMENT,
     caller TEXT NOT NULL,
@@ -209,6 +209,7 @@ export const migrations: readonly string[] = [
     status INTEGER NOT NULL,
     delivered INTEGER NOT NULL DEFAULT 0,
     was_kept INTEGER NOT NULL DEFAULT 0,
+    last_wait INTEGER NOT NULL,
     received_at INTEGER NOT NULL,
     keep_until INTEGER,
     until INTEGER NOT NULL,

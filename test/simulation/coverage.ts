@@ -131,8 +131,20 @@ const happenings = [
   "tools: the server is out of reach",
 ]
 
-/** Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), and simulated models stand in front of rates (src/run/budget/rates.test.ts). */
-const notHere: readonly string[] = ["run_survived", "model_call_waiting"]
+/**
+ * Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), simulated models stand in front of rates (src/run/budget/rates.test.ts)
+ * and of batches (test/crash), and waits have histories of their own.
+ */
+const notHere: readonly string[] = [
+  "run_survived",
+  "model_call_waiting",
+  "batch_prepared",
+  "batch_submitted",
+  "batch_repeated",
+  "batch_left",
+  "wait_started",
+  "wait_ended",
+]
 
 /** Adds histories up. */
 export class Coverage {

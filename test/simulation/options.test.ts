@@ -5,10 +5,10 @@ import { test } from "node:test"
 import { help, readOptions } from "./options.ts"
 
 test("a count, a first seed and options", () => {
-  const none = { count: 1000, first: 1, on: "memory", triggers: false, coverage: false, stopAtFirst: false }
+  const none = { count: 1000, first: 1, on: "memory", of: "steps", coverage: false, stopAtFirst: false }
   assert.deepEqual(readOptions([]), { options: none })
   assert.deepEqual(readOptions(["20", "1300000000", "--sqlite", "--triggers"]), {
-    options: { ...none, count: 20, first: 1_300_000_000, on: "sqlite", triggers: true },
+    options: { ...none, count: 20, first: 1_300_000_000, on: "sqlite", of: "triggers" },
   })
   assert.deepEqual(readOptions(["--help"]), { help })
 })
@@ -21,6 +21,7 @@ for (const [given, wrong] of [
   [["5", "seed"], 'FIRST is "seed": it must be a whole number.'],
   [["5", "1", "7"], "There are two numbers, COUNT and FIRST; 7 is one too many."],
   [["--sqlite", "--postgres"], "Histories run on one store: --sqlite or --postgres."],
+  [["--triggers", "--waits"], "Histories are about one thing: --triggers or --waits."],
   [["--nats"], "There is no option --nats."],
 ] as const) {
   test(`refused: ${given.join(" ")}`, () => assert.deepEqual(readOptions(given), { wrong }))

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { simulate } from "./history.ts"
+import { kindsOfHistories } from "./kinds-of-histories.ts"
 import { plantedBugs } from "./planted-bugs.ts"
 import { runHistories } from "./run-histories.ts"
-import { simulateTriggers } from "./trigger-history.ts"
 
 /** A planted bug has to be found within so many histories. */
 const enough = 10_000
@@ -11,7 +10,7 @@ const enough = 10_000
 test("the histories that find planted bugs keep every promise without them", async () => {
   for (const { name, on, of, seed } of plantedBugs) {
     if (on !== undefined) continue
-    const { problems, diary } = await (of === "triggers" ? simulateTriggers : simulate)(seed)
+    const { problems, diary } = await kindsOfHistories[of ?? "steps"](seed)
     assert.deepEqual(problems, [], `${name}\n${diary.join("\n")}`)
   }
 })

@@ -6,8 +6,8 @@ export interface PlantedBug {
   readonly to: string
   /** What finds it: whole histories on the memory store, or made again on SQLite or PostgreSQL. */
   readonly on?: "sqlite" | "postgres"
-  /** It is in the histories of schedules and webhooks. */
-  readonly of?: "triggers"
+  /** It is in the histories of schedules and webhooks, or of waits and events. */
+  readonly of?: "triggers" | "waits"
   /** A history that finds it. Where the simulator has changed, tests look on from there, and `npm run simulate` for a new one. */
   readonly seed: number
 }
@@ -544,5 +544,109 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: 'if (event.type === "run_resumed") past.idle.push({ from: past.lastAt ?? at, to: at })',
     to: "",
     seed: 71,
+  },
+  {
+    name: "a wait does not look for events that came before it",
+    file: "src/run/wait-step.ts",
+    from: "    await whileBusy(running, lookForKept(running, wait, node.awaits.output))\n",
+    to: "",
+    of: "waits",
+    seed: 1,
+  },
+  {
+    name: "a wait looks for events before it is stored open",
+    file: "src/run/wait-step.ts",
+    from: "  await log.stored()\n  const { id, event",
+    to: "  const { id, event",
+    of: "waits",
+    seed: 69,
+  },
+  {
+    name: "a kept event is taken by every later wait",
+    file: "src/adapters/memory/memory-events.ts",
+    from: 'if (stored.status === "kept") stored.status = "over"\n    return "delivered"',
+    to: 'return "delivered"',
+    of: "waits",
+    seed: 2,
+  },
+  {
+    name: "an event is kept although a wait has taken it",
+    file: "src/adapters/memory/memory-events.ts",
+    from: "if (stored.delivered === 0 && this.#isKept(stored)) {",
+    to: "if (this.#isKept(stored)) {",
+    of: "waits",
+    seed: 3,
+  },
+  {
+    name: "an event that a wait has taken goes to one that began later",
+    file: "src/adapters/memory/memory-events.ts",
+    from: 'if (stored.delivered > 0 && this.#waits.isAfter(run_id, wait, stored.lastWait)) return "gone"\n',
+    to: "\n",
+    of: "waits",
+    seed: 3,
+  },
+  {
+    name: "the second of two events at once replaces the first",
+    file: "src/adapters/memory/memory-waits.ts",
+    from: '    if (stored.wait.status !== "open") return { stored: false, wait: stored.wait as Wait<K> }\n',
+    to: "",
+    of: "waits",
+    seed: 24,
+  },
+  {
+    name: "nobody finishes an event whose receiver has died",
+    file: "src/run/settle-due-waits.ts",
+    from: "unfinished(ports.clock.now() - arrivingMs)",
+    to: "unfinished(0)",
+    of: "waits",
+    seed: 3,
+  },
+  {
+    name: "a repeated id is answered before its event has reached the waits",
+    file: "src/run/waiting/send-event.ts",
+    from: "  return finishEvent(parts, receipt.number)\n",
+    to: '  const answer = { delivered: 0, kept: event.keep_seconds > 0 }\n  if (receipt.outcome === "known") return { outcome: "taken", number: receipt.number, answer }\n  return finishEvent(parts, receipt.number)\n',
+    of: "waits",
+    seed: 4,
+  },
+  {
+    name: "an event goes to the runs of all callers",
+    file: "src/run/waiting/send-event.ts",
+    from: "event.everyone ? { key } : { caller: event.caller, key }",
+    to: "{ key }",
+    of: "waits",
+    seed: 1,
+  },
+  {
+    name: "an event goes to the first wait that it fits alone",
+    file: "src/run/waiting/send-event.ts",
+    from: "else await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)\n",
+    to: "else {\n        await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)\n        return null\n      }\n",
+    of: "waits",
+    seed: 3,
+  },
+  {
+    name: "a wait for a time ends early where its run is still here",
+    file: "src/run/waiting/open-waits.ts",
+    from: "while (clock.now() < due_at) await",
+    to: "while (clock.now() < due_at - 4_000) await",
+    of: "waits",
+    seed: 3,
+  },
+  {
+    name: "runs whose time has come are not woken",
+    file: "src/adapters/memory/memory-waits.ts",
+    from: "    for (const run_id of new Set(due.map(({ wait }) => wait.run_id))) this.wake(run_id)\n",
+    to: "",
+    of: "waits",
+    seed: 1,
+  },
+  {
+    name: "waits end by the clock of their process",
+    file: "src/ports/store-clock.ts",
+    from: "return Math.floor(this.#offset + this.#machine.monotonic())",
+    to: "return this.#machine.now()",
+    of: "waits",
+    seed: 2,
   },
 ]

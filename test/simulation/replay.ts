@@ -50,7 +50,16 @@ const traced: ReadonlySet<string> = new Set([
   "triggers.write",
   "triggers.pause",
   "triggers.setPause",
+  "sentEvents.receive",
+  "sentEvents.one",
+  "sentEvents.waiting",
+  "sentEvents.deliver",
+  "sentEvents.close",
+  "sentEvents.unfinished",
 ])
+
+/** Those about one event that was sent: each store numbers events in its own way. */
+const aboutEvent: ReadonlySet<string> = new Set(["sentEvents.one", "sentEvents.deliver", "sentEvents.close"])
 
 /** Those on different runs do not concern each other: they may be under way at the same time. */
 const besideOthers: ReadonlySet<string> = new Set(["create", "append", "renew", "release", "lookup", "request"])
@@ -138,8 +147,12 @@ export async function replay(
   const leases = new Map<string, Lease>()
   const nameOf = ({ run_id, fence }: Lease): string => `${run_id}/${fence}`
   const runs = new Set<string>()
+  /** The numbers that the other store has given to events, by those of the first. */
+  const numbers = new Map<unknown, unknown>()
   const know = (outcome: Outcome | null, answered: Outcome): void => {
     if (outcome === null || !("value" in outcome) || !("value" in answered)) return
+    const [one, two] = [numberIn(outcome.value), numberIn(answered.value)]
+    if (one !== null) numbers.set(one, two)
     for (const [one, two] of pairs(outcome.value, answered.value)) {
       leases.set(nameOf(one), two)
       runs.add(one.run_id)
@@ -169,9 +182,10 @@ export async function replay(
     )
     if (!isBeside || underWay.length >= maxBeside) await settle()
     if (found.length > 0) break
-    const given = values.map((value) =>
-      isLease(value) ? (leases.get(nameOf(value)) ?? { ...value, fence: -1 }) : value,
-    )
+    const given = values.map((value, index) => {
+      if (index === 0 && aboutEvent.has(method)) return numbers.get(value) ?? -1
+      return isLease(value) ? (leases.get(nameOf(value)) ?? { ...value, fence: -1 }) : value
+    })
     const { now, monotonic } = call
     const act = (store: RunStore): Promise<unknown> => {
       clock.at = { now, monotonic }
@@ -285,6 +299,11 @@ async function heldBy(
     asked.set(`the request of ${run_id}`, () => store.request(run_id))
     asked.set(`the record of ${run_id}`, () => store.lookup(run_id))
     asked.set(`the questions of ${run_id}`, () => allQuestions(store, run_id))
+    for (const kind of ["time", "event"] as const) {
+      asked.set(`the ${kind} waits of ${run_id}`, async () =>
+        (await store.waits.ofRun(run_id, kind, 1000, null)).found.map(({ wait }) => wait),
+      )
+    }
     asked.set(`the outcomes of ${run_id}`, () => store.waits.outcomes(run_id))
     asked.set(`the notices of ${run_id}`, () => store.outbox.ofRun(run_id))
   }
@@ -300,6 +319,7 @@ async function heldBy(
   }
   for (const caller of callers) {
     const all = { caller, limit: 1000, after: null }
+    asked.set(`the kept events of ${caller}`, () => store.sentEvents.kept(caller, 1000, 0))
     asked.set(`the list of ${caller}`, () => store.list({ ...allRuns, ...all, previews: true }))
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
       asked.set(`the ${status} questions of ${caller}`, async () => {
@@ -313,6 +333,11 @@ async function heldBy(
   asked.set("what waits", () => store.waits.counts())
   const answers = [...asked].map(async ([what, ask]) => [what, await ask()] as const)
   return new Map(await Promise.all(answers))
+}
+
+/** Of the answer to an event that was received. */
+function numberIn(value: unknown): unknown {
+  return typeof value === "object" && value !== null && "number" in value ? value.number : null
 }
 
 function isLease(value: unknown): value is Lease {
@@ -335,6 +360,8 @@ function pairs(one: unknown, two: unknown): [Lease, Lease][] {
 function comparable(method: string, outcome: Outcome | null): unknown {
   if (outcome === null || !("value" in outcome)) return plain(outcome)
   if (method === "claim") return plain(byRun(outcome.value as ClaimedLease[]))
+  // Numbers of events that are read together.
+  if (method === "sentEvents.unfinished") return (outcome.value as readonly number[]).length
   if (method !== "outbox.take") return plain(outcome)
   const name = ({ run_id, event_id }: Notice): string => `${run_id}/${event_id}`
   const taken = [...(outcome.value as TakenNotices).taken]
@@ -348,6 +375,6 @@ function byRun<T extends Lease>(leases: readonly T[]): T[] {
 
 function plain(value: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(value ?? null, (key, inner: unknown) => (key === "fence" ? undefined : inner)),
+    JSON.stringify(value ?? null, (key, inner: unknown) => (key === "fence" || key === "number" ? undefined : inner)),
   ) as unknown
 }

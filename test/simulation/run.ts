@@ -1,10 +1,10 @@
 import { Coverage } from "./coverage.ts"
-import { simulate, type History } from "./history.ts"
+import type { History } from "./history.ts"
+import { kindsOfHistories } from "./kinds-of-histories.ts"
 import { readOptions } from "./options.ts"
 import { replaysOnPostgres } from "./replay-on-postgres.ts"
 import { replaysOnSqlite } from "./replay-on-sqlite.ts"
 import type { Replays } from "./replays.ts"
-import { simulateTriggers } from "./trigger-history.ts"
 
 // `npm run simulate`: `--help` says what it does.
 
@@ -21,7 +21,7 @@ if ("wrong" in read) {
   process.stderr.write(`${read.wrong} npm run simulate -- --help says what there is.\n`)
   process.exit(2)
 }
-const { count, first, on, triggers, coverage: covers, stopAtFirst } = read.options
+const { count, first, on, of, coverage: covers, stopAtFirst } = read.options
 
 const replays: Replays | null =
   on === "sqlite" ? replaysOnSqlite() : on === "postgres" ? await replaysOnPostgres() : null
@@ -53,7 +53,7 @@ async function finish(history: History): Promise<void> {
 const beside = stopAtFirst ? 1 : (replays?.beside ?? 1)
 const underWay = new Set<Promise<void>>()
 for (let begun = 0; begun < count; begun++) {
-  const history = await (triggers ? simulateTriggers : simulate)(first + begun, { traced: replays !== null })
+  const history = await kindsOfHistories[of](first + begun, { traced: replays !== null })
   const finished = finish(history).finally(() => underWay.delete(finished))
   underWay.add(finished)
   if (underWay.size >= beside) await Promise.race(underWay)

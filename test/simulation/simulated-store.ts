@@ -356,7 +356,12 @@ export class SimulatedStore implements RunStore {
   }
 
   readonly sentEvents: EventStore = {
-    receive: (event) => this.#send(() => this.#store.sentEvents.receive(event)),
+    receive: (event) =>
+      this.#send(async () => {
+        const receipt = await this.#store.sentEvents.receive(event)
+        this.#applied("receive", { event, receipt })
+        return receipt
+      }),
     one: (number) => this.#send(() => this.#store.sentEvents.one(number)),
     waiting: (caller, name, key) => this.#send(() => this.#store.sentEvents.waiting(caller, name, key)),
     deliver: (number, run_id, wait, data) =>
@@ -365,7 +370,12 @@ export class SimulatedStore implements RunStore {
         this.#applied("deliver", { number, run_id, wait, delivery })
         return delivery
       }),
-    close: (number, forget) => this.#send(() => this.#store.sentEvents.close(number, forget)),
+    close: (number, forget) =>
+      this.#send(async () => {
+        const answer = await this.#store.sentEvents.close(number, forget)
+        this.#applied("close", { number, answer })
+        return answer
+      }),
     unfinished: (before) => this.#send(() => this.#store.sentEvents.unfinished(before)),
     kept: (caller, limit, after) => this.#send(() => this.#store.sentEvents.kept(caller, limit, after)),
     drop: (caller, id) => this.#send(() => this.#store.sentEvents.drop(caller, id)),

@@ -30,16 +30,18 @@ for (const [on, count] of Object.entries(counts)) {
   })
 }
 
-/** Histories of schedules and webhooks. */
-const ofTriggers = atStrength({ memory: 15, sqlite: 3 }, { memory: 400, sqlite: 40 })
+/** Histories of schedules and webhooks, and of waits and events. */
+const others = atStrength({ memory: 15, sqlite: 3 }, { memory: 400, sqlite: 40 })
 
-for (const [on, count] of Object.entries(ofTriggers)) {
-  test(`${count} histories of schedules and webhooks keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
-    const first = isSoak ? soakSeed * 1000 : 1
-    t.diagnostic(`seeds from ${first}`)
-    const output = await runHistories(count, first, on, ["--triggers"])
-    assert.match(output, new RegExp(`^${count} histories in .*, 0 went wrong`, "m"), output.slice(-20_000))
-  })
+for (const [on, count] of Object.entries(others)) {
+  for (const of of ["triggers", "waits"]) {
+    test(`${count} histories of ${of} keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
+      const first = isSoak ? soakSeed * 1000 : 1
+      t.diagnostic(`seeds from ${first}`)
+      const output = await runHistories(count, first, on, [`--${of}`])
+      assert.match(output, new RegExp(`^${count} histories in .*, 0 went wrong`, "m"), output.slice(-20_000))
+    })
+  }
 }
 
 test("one seed is one history", async () => {

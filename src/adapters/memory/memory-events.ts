@@ -24,6 +24,8 @@ interface Stored {
   readonly keep_until: number | null
   /** By which the same id of the same sender is found; null without one. */
   readonly slot: string | null
+  /** The last wait that was there before it. */
+  readonly lastWait: number
   /** From then on it is forgotten. */
   readonly until: number
   status: EventStatus
@@ -69,6 +71,7 @@ export class MemoryEvents implements EventStore {
       received_at,
       keep_until,
       slot,
+      lastWait: this.#waits.last,
       until,
       status: "arriving",
       delivered: 0,
@@ -98,6 +101,7 @@ export class MemoryEvents implements EventStore {
     const stored = this.#stored.get(number)
     if (stored === undefined || stored.status === "over") return "gone"
     if (stored.status === "kept" && !this.#isKept(stored)) return "gone"
+    if (stored.delivered > 0 && this.#waits.isAfter(run_id, wait, stored.lastWait)) return "gone"
     if (!this.#waits.settleNow(run_id, "event", wait, { data })?.stored) return "settled"
     stored.delivered++
     if (stored.status === "kept") stored.status = "over"

@@ -159,6 +159,15 @@ export class MemoryWaits implements WaitStore {
     return { stored: !isLate, wait: stored.wait as Wait<K> }
   }
 
+  /** The number of the wait that was opened last. */
+  get last(): number {
+    return this.#opened
+  }
+
+  isAfter(run_id: string, id: string, number: number): boolean {
+    return (this.#byRun.get(run_id)?.get(id)?.number ?? 0) > number
+  }
+
   async nextDue(): Promise<number | null> {
     return Number.isFinite(this.#nextDue) ? this.#nextDue : null
   }

@@ -91,6 +91,22 @@ export function sending(onBench: OnBench): void {
     assert.deepEqual(await other.sentEvents.close(number, true), { delivered: 2, kept: false })
   })
 
+  onBench(
+    "an event that a wait has taken goes to others that were open, and to none that began later",
+    async ({ store, other, clock }) => {
+      const lease = await created(store, { run_id: "one-5", caller: "" })
+      await store.append(lease, [started(1, "w1", clock), started(2, "w2", clock)])
+      const receipt = await store.sentEvents.receive(anEvent())
+      assert.ok(receipt.outcome === "stored")
+      const { number } = receipt
+      await store.append(lease, [started(3, "w3", clock)])
+      assert.equal(await other.sentEvents.deliver(number, "one-5", "w1", { n: 1 }), "delivered")
+      assert.equal(await store.sentEvents.deliver(number, "one-5", "w3", { n: 1 }), "gone")
+      assert.equal(await store.sentEvents.deliver(number, "one-5", "w2", { n: 1 }), "delivered")
+      assert.deepEqual(await other.sentEvents.close(number, false), { delivered: 2, kept: false })
+    },
+  )
+
   onBench("a wait whose time has come takes no event; one that nobody kept is forgotten", async ({ store, clock }) => {
     const one = await created(store, { run_id: "one-4", caller: "" })
     await store.append(one, [started(1, "w1", clock, clock.now() + 1000)])
