@@ -133,7 +133,7 @@ const happenings = [
 
 /**
  * Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), simulated models stand in front of rates (src/run/budget/rates.test.ts)
- * and of batches (test/crash), and waits have histories of their own.
+ * and of batches (test/run/batch-crashes.test.ts), and waits have histories of their own.
  */
 const notHere: readonly string[] = [
   "run_survived",
