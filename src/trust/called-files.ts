@@ -7,10 +7,10 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CallerContext } from "./caller-context.ts"
 import { assumedInput, maxCallDepth, freshBudget } from "./caller-context.ts"
 import { CallLabels } from "./call-labels.ts"
-import { tellsTime } from "./clock.ts"
+import { eventsOf, tellsTime } from "./clock.ts"
 import { ClosedTypes } from "./closed-type.ts"
 import type { Remote } from "./declared.ts"
-import { wordsOf } from "./declared.ts"
+import { hasStrict, wordsOf } from "./declared.ts"
 import type { Bound, Flow, Place } from "./flow.ts"
 import { either, flat, plain, record, type Labelled } from "./label-tree.ts"
 import type { Marks } from "./marks.ts"
@@ -19,6 +19,7 @@ import type { RemoteCalls } from "./remote-calls.ts"
 import { wholesOf } from "./remote-calls.ts"
 import type { Call, Reading, Rules } from "./rules.ts"
 import { marksOf } from "./rules.ts"
+import type { SharedEvents } from "./shared-events.ts"
 import type { Watcher } from "./watcher.ts"
 import { stepOf } from "./watcher.ts"
 
@@ -54,6 +55,7 @@ interface CallingFile {
   readonly follow: Follow
   /** What decides how long the run has waited by now. */
   readonly waited: () => Marks
+  readonly events: SharedEvents
 }
 
 /** Files that are given nothing labelled, as most are. */
@@ -115,7 +117,7 @@ export class CalledFiles {
     for (let round = 0; ; round++) {
       const fields = given
       const decided = join(call.decided, ended, stopped)
-      const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided })
+      const called = this.#file(symbol, (name) => fields.get(name) ?? plain, { ...call, decided, isRepeated: true })
       // The way that needs fewest rounds is the one to tell.
       result = either([result, called.output]).with(call.remote.gives)
       const after: Place = { ...place, decided: join(call.decided, ended), result, round: ended }
@@ -202,7 +204,7 @@ export class CalledFiles {
     const decided = join(place.decided, seen)
     // The model is told of a failure, and goes on.
     const given = (name: string): Labelled => bound.get(name) ?? filled
-    const { output, touched, report } = this.#file(symbol, given, { ...call, decided }, true)
+    const { output, touched, report } = this.#file(symbol, given, { ...call, decided, isRepeated: true }, true)
     // The model is told why a call failed, in words from inside of it.
     const all = join(output.whole, touched, call.remote.gives)
     this.#here.flow.answer(call.remote.gives)
@@ -218,7 +220,7 @@ export class CalledFiles {
   #file(
     symbol: WorkflowSymbol,
     given: (field: string) => Labelled,
-    { path, span, decided }: Call,
+    { path, span, decided, isRepeated }: Call,
     isCaught = this.#here.flow.isCaught,
   ): FileLabels & { readonly report: () => void } {
     const { rules, caller, follow } = this.#here
@@ -228,7 +230,9 @@ export class CalledFiles {
     const all = join(decided, ...symbol.input.fields.map(({ name }) => given(name).whole))
     // Whatever one item of a list was given may decide how late another one begins.
     const waited = tellsTime(symbol.program) ? join(all, this.#here.waited()) : none
-    const isAlone = isNone(join(all, waited)) && watcher === undefined
+    const { events } = this.#here
+    const shared = new Map([...eventsOf(symbol.program)].map((event) => [event, labels.entering(events.of(event))]))
+    const isAlone = isNone(join(all, waited, ...shared.values())) && watcher === undefined
     const isDeep = depth >= maxCallDepth
     if (isDeep || (!isAlone && budget.left-- <= 0)) {
       // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
@@ -240,10 +244,12 @@ export class CalledFiles {
       const own = labels.leaving(join(output.whole, touched))
       const most = via(join(all, own), `${symbol.file}, which is not followed`, span)
       this.#here.flow.answerOfFile(span, most)
+      for (const event of shared.keys()) events.ask(event, `${path} ${span.start}`, most, true)
       return {
         output: flat(most),
         touched: most,
-        report: () => isDeep || rules.unfollowed(symbol.file, path, span, all),
+        report: () =>
+          isDeep || rules.unfollowed(symbol.file, path, span, all, hasStrict(symbol.program) ? "strict" : "trusted"),
       }
     }
     const inside = isAlone
@@ -252,6 +258,7 @@ export class CalledFiles {
           given: (name) => labels.enter(given(name)),
           decided: labels.entering(decided),
           waited: labels.entering(waited),
+          events: shared,
           budget,
           depth: depth + 1,
           isCaught,
@@ -260,6 +267,7 @@ export class CalledFiles {
     const found = "found" in inside ? (inside.found as readonly Diagnostic[]) : []
     const touched = labels.leaving(inside.touched)
     this.#here.flow.answerOfFile(span, touched)
+    for (const event of shared.keys()) events.ask(event, `${path} ${span.start}`, join(all, touched), isRepeated)
     return {
       output: labels.leave(inside.output),
       touched,
@@ -275,6 +283,7 @@ export class CalledFiles {
         given: () => plain,
         decided: none,
         waited: none,
+        events: new Map(),
         budget: freshBudget(),
         depth: 0,
         isCaught,

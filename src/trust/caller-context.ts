@@ -11,6 +11,8 @@ export interface CallerContext {
   readonly decided: Marks
   /** What decides how long the run has waited before. */
   readonly waited: Marks
+  /** What decides which of the events are left that others wait for, too. */
+  readonly events: ReadonlyMap<string, Marks>
   /** Calls that may still be followed. */
   readonly budget: {
     left: number
@@ -35,7 +37,15 @@ export function freshBudget(): CallerContext["budget"] {
 
 /** Nobody calls the file that is checked. */
 export function outermost(program: Program): CallerContext {
-  return { decided: deliveredWhen(program), waited: none, budget: freshBudget(), depth: 0, isCaught: false, base: 0 }
+  return {
+    decided: deliveredWhen(program),
+    waited: none,
+    events: new Map(),
+    budget: freshBudget(),
+    depth: 0,
+    isCaught: false,
+    base: 0,
+  }
 }
 
 /** An input of which nothing is known. */

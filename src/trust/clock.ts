@@ -1,17 +1,17 @@
 import { remembered } from "../base/remembered.ts"
 import type { Program } from "../check/program.ts"
-import { propertyOf } from "../syntax/property-of.ts"
+import { expressionIn, wordOrString } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
 
-// A wait for a time says when it ended. So what the waits before it were told shows in its value.
+// What waits tell of each other. A wait for a time says when it ended, and so what those before it were told. An event that was kept goes
+// to the first wait that asks for it: each wait tells those of the same event whether it was there.
 
 const known = new WeakMap<Program, boolean>()
 
 /** Whether a value in a file, or in one that it calls, says what time it is. */
 export function tellsTime(program: Program): boolean {
   return remembered(known, program, () => {
-    const own = [...program.waits.values()].some(
-      ({ declaration }) => propertyOf(declaration.body, "event") === undefined,
-    )
+    const own = [...program.waits.values()].some(({ declaration }) => eventIn(declaration.body) === undefined)
     return own || [...program.workflows.values()].some((called) => tellsTime(called.program))
   })
 }
@@ -29,4 +29,21 @@ export function callsWait(program: Program): boolean {
       called.some((one) => waiting.test(one.tree.text) || callsWait(one))
     )
   })
+}
+
+const events = new WeakMap<Program, ReadonlySet<string>>()
+
+/** The events that a file waits for, and those that it calls. */
+export function eventsOf(program: Program): ReadonlySet<string> {
+  return remembered(events, program, () => {
+    const own = [...program.waits.values()].map(({ declaration }) => eventIn(declaration.body))
+    const called = [...program.workflows.values()].flatMap((one) => [...eventsOf(one.program)])
+    return new Set([...own.filter((one) => one !== undefined), ...called])
+  })
+}
+
+/** The name of the event that a wait asks for. */
+export function eventIn(wait: Syntax.Block<Syntax.Property>): string | undefined {
+  const written = expressionIn(wait, "event")
+  return written === undefined ? undefined : (wordOrString(written) ?? "")
 }

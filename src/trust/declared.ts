@@ -27,6 +27,19 @@ function findTrust(program: Program): boolean {
   )
 }
 
+/** Whether a tool of a file, or of those that it calls, may say `requires: strict`. */
+export function hasStrict(program: Program): boolean {
+  return remembered(strict, program, () => {
+    const { imported, workflows } = program
+    return (
+      [program, ...imported].some(({ tree }) => tree.text.includes("strict")) ||
+      [...workflows.values()].some((called) => hasStrict(called.program))
+    )
+  })
+}
+
+const strict = new WeakMap<Program, boolean>()
+
 /** The declaration of another file, by its id here. */
 function importedNode(program: Program, id: string): unknown {
   const dot = id.indexOf(".")

@@ -136,7 +136,7 @@ export class Flow {
 
   /** `isCaught`: whoever calls the file goes on after a failure in it. */
   constructor(program: Program, steps: Steps, isCaught = false, kept: ReadonlyMap<string, Marks> = new Map()) {
-    this.codeMarks = new Map([...kept].filter(([id]) => !id.startsWith("tool.")))
+    this.codeMarks = new Map([...kept].filter(([id]) => !/^(?:tool\.|event )/.test(id)))
     this.#program = program
     this.#steps = steps
     this.#isCaught = isCaught

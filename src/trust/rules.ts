@@ -251,9 +251,9 @@ export class Rules {
   }
 
   /** So many files are called within each other that the labels of this call are not followed. */
-  unfollowed(file: string, path: string, span: Span, marks: Marks): void {
+  unfollowed(file: string, path: string, span: Span, marks: Marks, demanded: Requires): void {
     const message = `Too many files are called to follow this through ${file}`
-    for (const way of marks.untrusted)
+    for (const { way } of strangersIn(marks, demanded))
       this.#report("untrusted-action", path, span, message, "Call fewer files.", way, file)
     for (const way of marks.private) this.#report("private-leak", path, span, message, "Call fewer files.", way, file)
   }

@@ -6,7 +6,7 @@ import type { Span } from "../source/span.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { AgentReadings } from "./agent-readings.ts"
-import { callsWait } from "./clock.ts"
+import { callsWait, eventIn, eventsOf } from "./clock.ts"
 import { outermost, type CallerContext } from "./caller-context.ts"
 import { CalledFiles, maxRounds, type Follow } from "./called-files.ts"
 import { ClosedTypes, maxChoices } from "./closed-type.ts"
@@ -18,6 +18,7 @@ import { made } from "./made-labels.ts"
 import { allLabels, isNone, join, marked, minus, none, sameSources, via, without, type Marks } from "./marks.ts"
 import { RemoteCalls, sharesCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
+import { SharedEvents } from "./shared-events.ts"
 import { TypedLabels } from "./typed-labels.ts"
 import type { Watcher } from "./watcher.ts"
 
@@ -66,6 +67,7 @@ export class TrustPass implements Steps {
   #decided: Marks = none
   /** What decides how long the run waits in each step, and in those before it; and before the step that is looked at. */
   readonly #waited = new Map<string, Marks>()
+  readonly #events: SharedEvents
   #before: Marks = none
   /** What the file gives to its caller. */
   output: Labelled = plain
@@ -91,8 +93,10 @@ export class TrustPass implements Steps {
     const flow = this.#flow
     const calls = new RemoteCalls(program, flow, rules, this.#typed, earlier.kept)
     this.#calls = calls
+    const events = new SharedEvents(earlier.kept, caller.events)
+    this.#events = events
     const waited = (): Marks => (callsWait(program) ? join(this.#before, flow.touched) : this.#before)
-    this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow, waited })
+    this.#files = new CalledFiles({ program, flow, rules, calls, caller, watcher, follow, waited, events })
     this.#readings = new AgentReadings(
       program,
       flow,
@@ -157,7 +161,7 @@ export class TrustPass implements Steps {
 
   /** What calls keep for others: how many are left of a tool, and what code was given. */
   get kept(): ReadonlyMap<string, Marks> {
-    return new Map([...this.#calls.usedUp, ...this.#flow.codeMarks])
+    return new Map([...this.#calls.usedUp, ...this.#flow.codeMarks, ...this.#events.kept])
   }
 
   /** What may fail so that a step is not reached. */
@@ -509,10 +513,10 @@ export class TrustPass implements Steps {
 
   /** Whoever sends an event writes its data, and chooses among the author's words. What is after `after` is only waited for. */
   #awaited(id: string, { declaration: { name, body } }: WaitSymbol, inner: Place): Labelled {
-    const isEvent = propertyOf(body, "event") !== undefined
+    const event = eventIn(body)
     const output = propertyOf(body, "output")?.value
     const typed = this.#typed.ofFields(id, output?.kind === "types" ? output.block.items : [])
-    const isTrusted = !isEvent || wordsOf(body, "gives")?.includes("trusted") === true
+    const isTrusted = event === undefined || wordsOf(body, "gives")?.includes("trusted") === true
     const said =
       wordsOf(body, "gives")?.includes("private") === true ? marked("private", { name: id, span: name }) : none
     const given = typed.with(join(said, isTrusted ? none : marked("untrusted", { name: id, span: name })))
@@ -530,8 +534,9 @@ export class TrustPass implements Steps {
     }
     this.#waited.set(id, join(inner.decided, this.#waited.get(id) ?? none, ends))
     // There are more times than choices. When it ended also says when it began.
-    if (!isEvent) return flat(join(ends, via(this.#before, `${id}.after`, name)))
-    return either([given, late]).with(ends)
+    if (event === undefined) return flat(join(ends, via(this.#before, `${id}.after`, name)))
+    this.#events.ask(event, id, join(inner.decided, ends))
+    return either([given, late]).with(join(ends, this.#events.of(event)))
   }
 }
 
@@ -563,7 +568,10 @@ export function passOf(
   let { kept } = nothing
   for (let round = 0; ; round++) {
     const reached = caller.isCaught ? pass({ ...nothing, kept }, undefined, false).reached : nothing.reached
-    const found = sharesCalls(program) || hasCode(program) ? pass({ reached, kept }, undefined).kept : kept
+    const found =
+      sharesCalls(program) || hasCode(program) || eventsOf(program).size > 0
+        ? pass({ reached, kept }, undefined).kept
+        : kept
     const known = kept
     const isStable = [...found].every(([id, marks]) => sameSources(marks, known.get(id) ?? none))
     if (isStable || round > maxRounds) return pass({ reached, kept }, watcher)

@@ -745,6 +745,52 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
     },
   ],
 
+  "choices after thousands of calls": [
+    {
+      source: `${mail}workflow many from "./w0.wire"\nworkflow pay from "./pay.wire"\n${reader("a", "n: enum { a, b }")}output { x: call workflow.many { input { x: agent.a.n } }  y: call workflow.pay { input { x: agent.a.n } } }`,
+      modules: {
+        "pay.wire": `+tool pay from mcp.shop.tool.pay { requires: strict }\ninput { x: string }\noutput { x: call tool.pay { input { x: input.x } } }`,
+        ...Object.fromEntries(
+          Array.from({ length: 7 }, (_, level) => [
+            `w${level}.wire`,
+            level === 6
+              ? "input { x: string }\noutput { x: input.x }"
+              : `workflow w from "./w${level + 1}.wire"\ninput { x: string }\noutput { ${[1, 2, 3, 4].map((at) => `r${at}: call workflow.w { input { x: input.x } }`).join("  ")} }`,
+          ]),
+        ),
+      },
+    },
+  ],
+
+  "an event that several wait for": [
+    ["secret: private string", "input.secret", post, leak],
+    ["mail: untrusted string", "input.mail", act, ["untrusted-action"]],
+  ].flatMap(([input, labelled, sink, codes]): Hole[] => {
+    const to = sink as typeof act
+    const waits = (name: string, more = "", key = '"k"'): string =>
+      `wait ${name} ${more} { event: "e"  key: ${key}  gives: trusted  expires_seconds: 60  on_expiry: { n: 0 }  output { n: number } }\n`
+    const modules = {
+      "may.wire": `+input { x: boolean }\n${waits("p", "when input.x")}output { ok: true }`,
+      "v.wire": `+${waits("p")}output { n: wait.p.n }`,
+      "acts.wire": `+${waits("p")}${to("wait.p.n")}`,
+      "both.wire": `+input { x: boolean }\n${waits("p", "when input.x")}${waits("q")}output { n: wait.q.n }`,
+    }
+    const condition = `${String(labelled)} contains "x"`
+    return [
+      `${waits("a", `when ${condition}`)}${waits("b")}${to("wait.b.n")}`,
+      `workflow may from "./may.wire"\n${waits("b")}dynamic { d: call workflow.may { input { x: ${condition} } } }\n${to("wait.b.n")}`,
+      `workflow v from "./v.wire"\n${waits("a", `when ${condition}`)}${to("(call workflow.v { input { } }).n")}`,
+      `workflow acts from "./acts.wire"\n${waits("a", `when ${condition}`)}output { x: call workflow.acts { input { } } }`,
+      `workflow may from "./may.wire"\nworkflow v from "./v.wire"\ndynamic { d: (call workflow.may { input { x: ${condition} } }).ok }\n${to("(call workflow.v { input { } }).n")}`,
+      `workflow both from "./both.wire"\n${to(`json([(call workflow.both { input { x: ${condition} } }).n for i in range(3)])`)}`,
+      `workflow v from "./v.wire"\n${waits("b")}agent a { model: model.careful  instruction: ${String(labelled)}  uses: [workflow.v]  output { ok: boolean } }\n${to("wait.b.n")}`,
+    ].map((steps) => ({
+      source: `input { ${String(input)} }\n${steps}`,
+      modules: Object.fromEntries(Object.entries(modules).filter(([name]) => steps.includes(`./${name}`))),
+      codes: codes as readonly string[],
+    }))
+  }),
+
   "code in functions within each other": [
     {
       source: `function rank(a: string): string from "./r.js"\n${Array.from({ length: 45 }, (_, index) => `function f${index}(a: string) = ${index === 0 ? "rank" : `f${index - 1}`}(a)`).join("\n")}\n${mail}dynamic { d: [f44(input.mail), text(call tool.act { input { x: rank("a") } })] }`,
