@@ -481,11 +481,12 @@ export class Flow {
 
   exception(node: Syntax.ExceptionNode, place: Place): Labelled {
     let value = plain
+    const lifted = (marks: Marks): Marks =>
+      node.word === "trust" ? without(without(marks, "untrusted"), "chosen") : without(marks, "private")
     // The author vouches for the value, and so for making it.
-    this.during(() => (value = this.of(node.value, place)), true)
-    const isTrust = node.word === "trust"
+    this.touch(lifted(this.during(() => (value = this.of(node.value, place)), true)))
     this.#steps.exception(node, place, value.whole)
-    return value.map((marks) => (isTrust ? without(without(marks, "untrusted"), "chosen") : without(marks, "private")))
+    return value.map(lifted)
   }
 
   #follow(value: Labelled, rest: readonly Syntax.ChainStep[], place: Place): Labelled {

@@ -745,6 +745,16 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
     },
   ],
 
+  "an exception for the other label": [
+    {
+      source: `input { mails: [untrusted string] }\ndynamic { d: call tool.echo { input { x: length([release (parse_json(m)) because "It is public." for m in input.mails]) }  on_failure: skip } }\n${act("text(dynamic.d == null)")}`,
+    },
+    {
+      source: `input { mails: [private string] }\ndynamic { d: call tool.echo { input { x: length([trust (parse_json(m)) because "It is ours." for m in input.mails]) }  on_failure: skip } }\n${post("text(dynamic.d == null)")}`,
+      codes: leak,
+    },
+  ],
+
   "choices after thousands of calls": [
     {
       source: `${mail}workflow many from "./w0.wire"\nworkflow pay from "./pay.wire"\n${reader("a", "n: enum { a, b }")}output { x: call workflow.many { input { x: agent.a.n } }  y: call workflow.pay { input { x: agent.a.n } } }`,
