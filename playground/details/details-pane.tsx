@@ -20,6 +20,7 @@ import { Part, Value } from "./part.tsx"
 import { errorAfter } from "./rebuilt-request.ts"
 import { Condition } from "./condition.tsx"
 import { SpanDetails } from "./span-details.tsx"
+import { Waiting } from "./waiting.tsx"
 
 /** Everything about what is selected; the result while nothing is. */
 export function DetailsPane() {
@@ -83,6 +84,7 @@ function Chosen({ run, chosen }: ChosenProps) {
         ) : (
           <Declared node={node} />
         )}
+        {run === null ? null : <Waiting run={run} chosen={chosen} />}
       </div>
     </>
   )

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../../src/base/json-value.ts"
 import { quoteText } from "../../../src/source/quote-text.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
-import { eventually, hasCount, node, nodeSays, placeOf, run, status, tab, write } from "../actions.ts"
+import { eventually, hasCount, node, nodeSays, placeOf, run, says, status, tab, write } from "../actions.ts"
 import { approval, ask, output, review } from "../ask.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
@@ -49,6 +49,47 @@ export function questions(playground: Playground): void {
     await status(page, /completed in/)
     await page.getByRole("button", { name: "Text", exact: true }).first().click()
     await beginsRight(page.locator(".read-text").first())
+    await close()
+  })
+
+  test("a step that waits shows its clock, or its event with a form that sends it", async () => {
+    const { page, close } = await playground.visit({ reducedMotion: "reduce" })
+    await write(
+      page,
+      `wait night { seconds: 5_000_000 }
+wait pause { seconds: 0.5 }
+wait paid {
+    after: wait.pause
+    event: "payment.settled"
+    key: "A-17"
+    expires_seconds: 604_800
+    output { status: string  amount: number }
+}
+output { amount: wait.paid.amount }`,
+    )
+    await run(page)
+    await status(page, /waiting/)
+    await nodeSays(page, "wait.night", /until \d+ \w+, \d\d:\d\d:\d\d/)
+    await nodeSays(page, "wait.paid", /payment\.settled A-17/)
+    const complaints: string[] = []
+    const look = lookAt(page, complaints, "wait-")
+    await node(page, "wait.night").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await says(details, /in \d+ (d|h)/)
+    await look("clock")
+    await node(page, "wait.paid").click()
+    const form = details.getByRole("form", { name: "Event payment.settled" })
+    await form.getByRole("button", { name: "Send event" }).click()
+    await form.locator('[aria-invalid="true"]').first().waitFor()
+    await form.getByLabel("status").fill("settled")
+    await form.getByLabel("amount").fill("5")
+    await look("event")
+    assert.deepEqual(complaints, [])
+    await form.getByRole("button", { name: "Send event" }).click()
+    await nodeSays(page, "wait.paid", /done|completed/)
+    await hasCount(form, 0)
+    await page.getByRole("button", { name: "Cancel" }).first().click()
+    await status(page, /cancelled/)
     await close()
   })
 
