@@ -126,6 +126,7 @@ const browserFolders = new Set([
   "adapters/http-tools/build-request.ts",
   "log/events.ts",
   "log/reduce.ts",
+  "diff/show-diff.ts",
   "log/elicitation-answer.ts",
   "log/reduce/answer-progress.ts",
   "log/run-state.ts",

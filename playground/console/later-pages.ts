@@ -1,2 +1,3 @@
 export { QuestionsPage } from "./questions-page.tsx"
+export { VersionsPane } from "./versions-pane.tsx"
 export { RunView } from "./run-view.tsx"

@@ -5,7 +5,8 @@ import { loadServerWorkflows, serverWorkflows } from "../service/served.ts"
 import { counted } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import { follow } from "./navigation.tsx"
-import { addressOf, goTo } from "./place.ts"
+import { LaterPage } from "./later-page.tsx"
+import { addressOf, goTo, place } from "./place.ts"
 
 const everyMs = 10_000
 
@@ -30,6 +31,12 @@ export function WorkflowsPage() {
           <code>npx wire init</code> makes such a folder.
         </p>
       </div>
+    )
+  }
+  const chosen = workflows.find(({ name }) => name === place.value.params.get("versions"))
+  if (chosen !== undefined) {
+    return (
+      <LaterPage>{({ VersionsPane }) => <VersionsPane name={chosen.name} pinned={chosen.pinned === true} />}</LaterPage>
     )
   }
   return (
@@ -62,6 +69,7 @@ export function WorkflowsPage() {
 function WorkflowRow({ workflow }: { readonly workflow: WorkflowAnswer }) {
   const { name, description, version, valid, issues, secrets, schemas } = workflow
   const runs = new URLSearchParams({ workflow: name })
+  const versions = new URLSearchParams({ versions: name })
   const missing = Object.entries(secrets).flatMap(([secret, state]) => (state === "missing" ? [secret] : []))
   const [first] = issues
   return (
@@ -91,6 +99,7 @@ function WorkflowRow({ workflow }: { readonly workflow: WorkflowAnswer }) {
       </td>
       <td class="plain mono" data-label="Version">
         {version ?? "–"}
+        {workflow.pinned === true ? <span class="note"> pinned</span> : null}
       </td>
       <td class="plain" data-label="Secrets">
         {Object.keys(secrets).length === 0 ? "none" : missing.length === 0 ? "set" : `missing: ${missing.join(", ")}`}
@@ -102,6 +111,13 @@ function WorkflowRow({ workflow }: { readonly workflow: WorkflowAnswer }) {
           onClick={(event) => follow(event, () => goTo("runs", runs))}
         >
           Runs
+        </a>{" "}
+        <a
+          href={addressOf("workflows", versions)}
+          aria-label={`Versions of ${name}`}
+          onClick={(event) => follow(event, () => goTo("workflows", versions))}
+        >
+          Versions
         </a>{" "}
         <a
           href={`${baseUrl}/playground#workflow=${encodeURIComponent(name)}`}

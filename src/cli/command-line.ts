@@ -109,6 +109,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/runs.ts")).runsCommand,
   },
   {
+    name: "versions",
+    summary: "list the versions of a workflow at a service; serve and withdraw them",
+    load: async () => (await import("./commands/versions.ts")).versionsCommand,
+  },
+  {
     name: "budgets",
     summary: "show the budgets of a service, and what is used of them",
     load: async () => (await import("./commands/budgets.ts")).budgetsCommand,

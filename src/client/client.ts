@@ -13,6 +13,8 @@ import type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spen
 import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
+import type { ServedAnswer, VersionAnswer, VersionDetail, VersionsAnswer } from "../api/versions.ts"
+import type { WorkflowDiff } from "../diff/diff-shape.ts"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../api/workflows.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind, Question } from "../log/events.ts"
@@ -38,6 +40,8 @@ export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spen
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
+export type { ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
+export type { WorkflowDiff } from "../diff/diff-shape.ts"
 export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
 
 export interface ClientOptions extends ServiceOptions {
@@ -85,6 +89,8 @@ export interface WorkflowRequest {
   /** Come before those of the server. */
   readonly secrets?: JsonObject
   readonly options?: ExecuteOptions
+  /** One that has served lately, in place of the one that serves. */
+  readonly version?: string
 }
 
 /** Calls of one workflow of the server's folder. */
@@ -300,8 +306,9 @@ export class WireworksClient {
   /** A workflow of the server's folder. `createClient` knows its types. */
   workflow<Input extends object = JsonObject, Output = JsonObject>(name: string): WorkflowClient<Input, Output> {
     const path = `${workflowPath(name)}/execute`
-    const bodyOf = (input: Input, { secrets, options }: WorkflowRequest): object => ({
+    const bodyOf = (input: Input, { secrets, options, version }: WorkflowRequest): object => ({
       input,
+      ...(version !== undefined && { version }),
       ...(secrets !== undefined && { secrets }),
       ...(options !== undefined && { options }),
     })
@@ -328,6 +335,33 @@ export class WireworksClient {
   /** One of them, with its source and plan. */
   async workflowDetail(name: string, options: CallOptions = {}): Promise<WorkflowDetail> {
     return this.#service.json<WorkflowDetail>("GET", workflowPath(name), undefined, options)
+  }
+
+  /** The versions of a workflow that are kept, newest first, with the caller's runs of each. */
+  versions(name: string, options: CallOptions = {}): Promise<readonly VersionAnswer[]> {
+    const path = `${workflowPath(name)}/versions`
+    return this.#service.pages<VersionsAnswer, VersionAnswer>(path, options, ({ versions }) => versions)
+  }
+
+  /** One of them with its files; for operators. */
+  version(name: string, version: string, options: CallOptions = {}): Promise<VersionDetail> {
+    return this.#service.json<VersionDetail>("GET", versionPath(name, version), undefined, options)
+  }
+
+  /** What the change from one version to another means. */
+  diffVersions(name: string, from: string, to: string, options: CallOptions = {}): Promise<WorkflowDiff> {
+    const path = `${versionPath(name, from)}/diff/${segment(to)}`
+    return this.#service.json<WorkflowDiff>("GET", path, undefined, options)
+  }
+
+  /** Callers cannot execute the version any more; for operators. */
+  withdrawVersion(name: string, version: string, options: CallOptions = {}): Promise<VersionAnswer> {
+    return this.#service.json<VersionAnswer>("POST", `${versionPath(name, version)}/withdraw`, undefined, options)
+  }
+
+  /** Serves a kept version in place of the file, or the file again (null); for operators. */
+  serveVersion(name: string, version: string | null, options: CallOptions = {}): Promise<ServedAnswer> {
+    return this.#service.json<ServedAnswer>("POST", `${workflowPath(name)}/serve`, { version }, options)
   }
 
   /** A page of the caller's runs, newest first. */
@@ -534,6 +568,10 @@ function withFiles<T extends SourceBody>(body: T): T {
 
 function workflowPath(name: string): string {
   return `/workflows/${name.split("/").map(segment).join("/")}`
+}
+
+function versionPath(name: string, version: string): string {
+  return `${workflowPath(name)}/versions/${segment(version)}`
 }
 
 function triggerPath(workflow: string, name: string, act: string): string {

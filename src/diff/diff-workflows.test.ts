@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { compile } from "../compile.ts"
 import type { WorkflowDiff } from "./diff-shape.ts"
-import { diffWorkflows, isUnchanged } from "./diff-workflows.ts"
-import { failingAreas } from "./show-diff.ts"
+import { diffWorkflows } from "./diff-workflows.ts"
+import { failingAreas, isUnchanged } from "./show-diff.ts"
 
 const source = `input {
     text: string

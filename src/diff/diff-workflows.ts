@@ -33,13 +33,6 @@ export function diffWorkflows(before: Program, after: Program): WorkflowDiff {
   }
 }
 
-/** Whether the two do the same, under the same contract. */
-export function isUnchanged({ contract, steps, reach, cost, trust, questions }: WorkflowDiff): boolean {
-  const differing = [steps.changed, steps.after, steps.new, steps.gone, contract, questions]
-  const growths = [reach, cost, trust].flatMap(({ grew, shrank }) => [grew, shrank])
-  return [...differing, ...growths].every(({ length }) => length === 0)
-}
-
 function contractOf(program: Program): Contract {
   return { plan: plan(program), triggers: planTriggers(program) }
 }

@@ -1,4 +1,3 @@
-import { isUnchanged } from "./diff-workflows.ts"
 import type { Growth, WorkflowDiff } from "./diff-shape.ts"
 
 /** A line of a diff: the area, with what there is to say of it. */
@@ -16,6 +15,13 @@ export function failingAreas(diff: WorkflowDiff, areas: readonly DiffArea[]): Di
   return areas.filter((area) => {
     return area === "contract" ? diff.contract.some(({ breaking }) => breaking) : diff[area].grew.length > 0
   })
+}
+
+/** Whether the two do the same, under the same contract. */
+export function isUnchanged({ contract, steps, reach, cost, trust, questions }: WorkflowDiff): boolean {
+  const differing = [steps.changed, steps.after, steps.new, steps.gone, contract, questions]
+  const growths = [reach, cost, trust].flatMap(({ grew, shrank }) => [grew, shrank])
+  return [...differing, ...growths].every(({ length }) => length === 0)
 }
 
 /** The lines of a diff, for people; none where nothing differs. */
