@@ -8,8 +8,8 @@ import type { Answer, HostileService } from "../hostile-service.ts"
 
 // Strangers need no key to send a delivery: only the signature tells them from the sender.
 
-/** 400 take more room than the service has. */
-const forged = atStrength(400, 2_000)
+/** At most 40 at a time, which take more room than deliveries have; 2,000 take more than the service has. */
+const forged = atStrength(120, 2_000)
 const secret = "a-secret-that-the-sender-knows"
 const path = "/hooks/push/pushed"
 const workflow = `

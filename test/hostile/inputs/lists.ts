@@ -4,10 +4,14 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { atEnd } from "../../support/at-end.ts"
+import { atStrength } from "../../support/strength.ts"
 import type { Hostile } from "../hostile-input.ts"
 import type { Answer, HostileService } from "../hostile-service.ts"
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
+
+/** 40 take all of the memory that one caller may have. */
+const readers = atStrength(40, 300)
 
 const asking = `input { items: [integer]  text: string }
 ask review for item in input.items {
@@ -56,16 +60,17 @@ function folderOfWorkflows(): string {
 
 export const lists: readonly Hostile[] = [
   {
-    name: "300 clients that ask for large lists and read nothing",
+    name: `${readers} clients that ask for large lists and read nothing`,
     kinds: [null, "rate_limited"],
     prepare: async (service, during) => {
       await ask(service, 20)
       const open: Socket[] = []
       during(() => open.forEach((socket) => socket.destroy()))
       return async () => {
-        open.push(...neverRead(service, 300, "/questions?limit=500"))
+        open.push(...neverRead(service, readers, "/questions?limit=500"))
         const answers: Answer[] = []
         for (let n = 0; n < 20; n++) answers.push(await service.send("/questions?limit=500"))
+        if (!answers.some(({ kind }) => kind === "rate_limited")) throw new Error("None of the lists was refused")
         return answers
       }
     },
