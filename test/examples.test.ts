@@ -77,13 +77,23 @@ async function answered(client: WireworksClient, error: unknown): Promise<unknow
         kind === "ask" ? { answer: yes } : { answer: { approve: true, note: null }, ...(digest && { digest }) },
       )
     }
-    const { status, output, error: failed, waiting_for } = await client.run(run_id, { wait: 30 })
+    const {
+      status,
+      output,
+      error: failed,
+      waiting_for,
+      batches,
+      last_event_id,
+    } = await client.run(run_id, { wait: 30 })
     for (const { event, key } of waiting_for?.waits ?? []) {
       if (event !== undefined)
         await client.sendEvent({ name: event, key: key ?? "", data: { status: "settled", amount: 42 } })
     }
     assert.ok(status !== "failed" && status !== "cancelled", failed?.message)
     if (status === "completed") return output
+    // A run that waits for a batch is answered at once, and its next event comes when the batch has ended.
+    if (batches.some((each) => each.status === "in_progress"))
+      for await (const _ of client.follow(run_id, { after: last_event_id })) break
   }
 }
 
