@@ -54,6 +54,7 @@ export const folders: Readonly<Record<string, Folder>> = {
 export const rooms: Readonly<Record<string, Readonly<Record<string, Folder>>>> = {
   run: {
     secrets: at(1, "which secrets a run has, and the search for them in whatever enters it"),
+    files: at(1, "takes and gives files: an encrypted object for each, and rows of the store"),
     shares: at(1, "what the runs of a process share: memory, calls at a time, bytes of the store"),
     values: at(2, "evaluates expressions and functions, within the work that a run may do"),
     log: at(3, "writes the events of a run, and keeps its lease"),

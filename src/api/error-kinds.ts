@@ -43,6 +43,7 @@ export const errorStatus: Readonly<Record<ApiErrorKind, number>> = {
   limit_exceeded: 422,
   rate_limited: 429,
   budget_exceeded: 429,
+  storage_full: 429,
   internal_error: 500,
   provider_error: 502,
   output_error: 502,
@@ -63,8 +64,8 @@ export const errorAdvice: Readonly<Record<ApiErrorKind, string>> = {
     "this `Idempotency-Key` had another body, or the run has not ended, or the question is settled: the message says which",
   cancelled: "someone cancelled the run",
   run_expired: "the run was deleted, by request or by retention",
-  payload_too_large: "send less, raise `WIRE_MAX_BODY`, or let the workflow give less",
-  unsupported_media_type: "send JSON",
+  payload_too_large: "send less, raise `WIRE_MAX_BODY` or `WIRE_MAX_FILE`, or let the workflow give less",
+  unsupported_media_type: "send JSON; of a file, the media type that its contents have",
   validation_error: "fix the source: the issues have places and hints",
   input_error: "fix `input`, `secrets` or `options.limits`: the issues have paths",
   blocked_destination: "the source names an address that `WIRE_EGRESS` forbids",
@@ -75,6 +76,8 @@ export const errorAdvice: Readonly<Record<ApiErrorKind, string>> = {
     "you ask too often, or have as many runs, as much in the store or as many unread answers as one caller may have: wait as long as `Retry-After` says",
   budget_exceeded:
     "a [budget](cost-and-limits.md#budgets) of `WIRE_BUDGETS` is used up: the issues name it, its `limit` and what is `used`; wait as long as `Retry-After` says, which is to the end of its period",
+  storage_full:
+    "the caller's [files](files.md) take all of the room that they may (`WIRE_MAX_FILES_PER_CALLER`): delete some; the room of a deleted file is free after an hour",
   internal_error:
     "a bug of ours, or something of the run that was stored is damaged (the message says so): the service's log has more",
   provider_error: "the model backend failed or refused, after retries",

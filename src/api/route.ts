@@ -7,6 +7,7 @@ export const groups = {
   Runs: "Start runs, follow them, stop them.",
   Questions: "What runs ask people.",
   Events: "What runs wait for besides people: events that callers send, and times.",
+  Files: "What is too large for a value of JSON, or is no text: sent once, and named by its id in inputs and outputs.",
   Workflows: "The workflows of the server's folder.",
   Triggers: "Schedules and webhooks, which start runs of these workflows.",
   Budgets: "What may be used, and what has been used.",
@@ -42,8 +43,8 @@ export interface Route<Path extends string = string, Query = unknown, Body = unk
   /** Absent: no parameters are taken. Null: they are not looked at. */
   readonly query?: Schema<Query> | null
   readonly body?: Schema<Body>
-  /** `source`: the source as plain text will do. `none`: there need not be a body. Otherwise JSON. */
-  readonly bodyIs?: "source" | "none"
+  /** `source`: the source as plain text will do. `none`: there need not be a body. `file`: it is a file of any type. Otherwise JSON. */
+  readonly bodyIs?: "source" | "none" | "file"
   /** A body that the service takes. */
   readonly example?: JsonValue
   readonly answers: Readonly<Record<number, Answer>>

@@ -1,4 +1,5 @@
 import { invalidateCache } from "./cache.ts"
+import { fileRoutes } from "./files.ts"
 import { execute, rerun } from "./execute.ts"
 import { demoRoutes, health, llms, mcp, metrics, openapi, playground, ready } from "./operations.ts"
 import { agUi } from "./ag-ui.ts"
@@ -24,6 +25,7 @@ export const routes = [
   answerQuestion,
   listQuestions,
   ...eventRoutes,
+  ...fileRoutes,
   cancelRun,
   deleteRun,
   rerun,

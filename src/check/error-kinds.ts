@@ -13,6 +13,7 @@ export const errorKinds = [
   "limit_exceeded",
   "rate_limited",
   "budget_exceeded",
+  "storage_full",
   "overloaded",
   "timeout",
 ] as const

@@ -129,6 +129,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/questions.ts")).answerCommand,
   },
   {
+    name: "files",
+    summary: "list the files of a service; send, get and delete them",
+    load: async () => (await import("./commands/files.ts")).filesCommand,
+  },
+  {
     name: "events",
     summary: "send an event to runs that wait for it",
     load: async () => (await import("./commands/events.ts")).eventsCommand,

@@ -1,4 +1,5 @@
 import type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "../api/sent-events.ts"
+import type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
 import type { InvalidateAnswer } from "../api/cache.ts"
 import type {
   ExecuteBody,
@@ -24,6 +25,7 @@ import { WireworksError } from "./errors.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream, untilAnswered } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
+import { headersOfFile, openContents, type FileContents, type SendFileOptions } from "./sent-file.ts"
 import { askingRun, RunWaiting, type AnswerOptions, type AskingRun } from "./run-waiting.ts"
 
 export type { StreamEvent } from "./read-events.ts"
@@ -38,6 +40,8 @@ export type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "..
 export type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
 export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
+export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
+export type { FileContents, SendFileOptions } from "./sent-file.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
 export type { ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
@@ -77,6 +81,8 @@ export interface FollowOptions extends CallOptions {
 export interface FollowedRun extends AskingRun {
   /** Streams partial outputs, like `partials` of the client. */
   readonly partials: (options?: Omit<FollowOptions, "onPartial">) => AsyncGenerator<AgentPartial, void>
+  /** The contents of a file, as they come. */
+  readonly file: (file_id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
 }
 
 export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "after"> {
@@ -411,6 +417,7 @@ export class WireworksClient {
       questions: { value: questions },
       answer: { value: answer },
       partials: { value: (follow?: FollowOptions) => this.partials(run_id, follow) },
+      file: { value: (file_id: string, call?: CallOptions) => this.file(file_id, call) },
     }) as RunAnswer & FollowedRun
   }
 
@@ -418,6 +425,43 @@ export class WireworksClient {
   async delete(run_id: string, options: CallOptions = {}): Promise<void> {
     const response = await this.#service.call("DELETE", runPath(run_id), undefined, options, {})
     await response.body?.cancel()
+  }
+
+  /** Stores a file: a `Blob`, bytes, a stream, or the path of a file on disk. The same contents, name and type again are the same file. */
+  async sendFile(contents: FileContents, options: SendFileOptions = {}): Promise<FileAnswer> {
+    const { body, name, media_type } = await openContents(contents, options)
+    const headers = this.#service.headers(headersOfFile(name, media_type))
+    return objectIn<FileAnswer>(await this.#service.send("POST", "/files", body, options, headers))
+  }
+
+  /** The contents of a file, as they come. */
+  async file(file_id: string, options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#service.call("GET", filePath(file_id), undefined, options, {})
+    return response.body ?? new Blob([]).stream()
+  }
+
+  /** The facts of a file, and which runs use it. */
+  fileMeta(file_id: string, options: CallOptions = {}): Promise<FileMetaAnswer> {
+    return this.#service.json<FileMetaAnswer>("GET", `${filePath(file_id)}/meta`, undefined, options)
+  }
+
+  /** A page of the caller's files, newest first. */
+  files(
+    query: { readonly limit?: number; readonly after?: string } = {},
+    options: CallOptions = {},
+  ): Promise<FilesAnswer> {
+    return this.#service.json<FilesAnswer>("GET", `/files${queryOf(query)}`, undefined, options)
+  }
+
+  /** Deletes a file that no open run uses. */
+  async deleteFile(file_id: string, options: CallOptions = {}): Promise<void> {
+    const response = await this.#service.call("DELETE", filePath(file_id), undefined, options, {})
+    await response.body?.cancel()
+  }
+
+  /** The files that a run got and made. */
+  async runFiles(run_id: string, options: CallOptions = {}): Promise<RunFilesAnswer["files"]> {
+    return (await this.#service.json<RunFilesAnswer>("GET", `${runPath(run_id)}/files`, undefined, options)).files
   }
 
   /** Sends an event to the caller's runs that wait for it. Name an `id`: with it an event can be sent again without a second effect. */
@@ -576,6 +620,10 @@ function versionPath(name: string, version: string): string {
 
 function triggerPath(workflow: string, name: string, act: string): string {
   return `/triggers/${workflow.split("/").map(segment).join("/")}/${segment(name)}/${act}`
+}
+
+function filePath(file_id: string): string {
+  return `/files/${segment(file_id)}`
 }
 
 function runPath(run_id: string): string {

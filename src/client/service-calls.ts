@@ -33,6 +33,11 @@ export class ServiceCalls {
     return objectIn<T>(await this.call(method, path, body, options, {}))
   }
 
+  /** Headers with the key of the client. */
+  headers(headers: Record<string, string>): Record<string, string> {
+    return this.#apiKey === undefined ? headers : { ...headers, authorization: `Bearer ${this.#apiKey}` }
+  }
+
   /** A whole list, page by page. */
   async pages<Page extends { readonly next?: string | null }, Item>(
     path: string,
@@ -70,14 +75,16 @@ export class ServiceCalls {
   async send(
     method: string,
     path: string,
-    body: string | undefined,
+    body: string | Blob | Uint8Array | ReadableStream | undefined,
     options: CallOptions,
     headers: Record<string, string>,
   ): Promise<Response> {
     const response = await this.#fetch(`${this.#base}${path}`, {
       method,
       headers,
-      ...(body !== undefined && { body }),
+      ...(body !== undefined && { body: body as NonNullable<NonNullable<Parameters<typeof fetch>[1]>["body"]> }),
+      // A stream is sent while its answer is waited for.
+      ...(body instanceof ReadableStream && { duplex: "half" }),
       ...(options.signal !== undefined && { signal: options.signal }),
     }).catch((error: unknown) => {
       throw error instanceof TypeError ? unreachable(this.#base, error) : error

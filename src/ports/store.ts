@@ -5,6 +5,7 @@ import type { SourceText } from "../source/source-files.ts"
 import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
 import type { EventStore } from "./event-store.ts"
 import type { VersionStore } from "./version-store.ts"
+import type { FileStore } from "./file-store.ts"
 import type { Questions } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
@@ -85,6 +86,8 @@ export interface NewRun {
   readonly created_at: number
   /** Unique with `caller`; `fingerprint` is that of the request without its secrets. */
   readonly idempotency: Idempotency | null
+  /** Ids of files of its caller that it refers to from now on, each once. */
+  readonly files?: readonly string[]
 }
 
 /** No request can name it again: it is always new. */
@@ -104,7 +107,10 @@ export interface Idempotency {
 
 export type CreateOutcome =
   /** Stored, and already claimed by its creator. */
-  { readonly outcome: "created"; readonly lease: Lease } | ExistingRun
+  | { readonly outcome: "created"; readonly lease: Lease }
+  | ExistingRun
+  /** Nothing was stored: the caller has no such file any more. */
+  | { readonly outcome: "file gone"; readonly file_id: string }
 
 /** A conflict is the same key with another fingerprint. */
 export interface ExistingRun {
@@ -223,13 +229,14 @@ export interface RunStore extends RunList {
   readonly ledger: LedgerStore
   readonly sentEvents: EventStore
   readonly versions: VersionStore
+  readonly files: FileStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
   /**
    * Creates a run without an idempotency key under a lease of the fence `firstFence`. The lease can be used at once: appends are applied after the creation
    * (together with it, where the store can), and reject with `LeaseLost` or a `StoreFailure` where it failed. Resolves when the run is durable; until then
-   * nothing else finds it. Absent: the store cannot do that.
+   * nothing else finds it. A run that refers to files is made by `create`. Absent: the store cannot do that.
    */
   begin?(run: UnkeyedRun, lease: Lease, leaseMs: number): Promise<void>
   /** What `create` would find under a key; null where it would make a run, which this does not. */

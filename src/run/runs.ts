@@ -181,7 +181,8 @@ export class Runs {
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
       return existing ?? { outcome: "refused", error: refusal }
     }
-    const begin = request.idempotency === null ? store.begin?.bind(store) : undefined
+    const refers = (request.files ?? []).length > 0
+    const begin = request.idempotency === null && !refers ? store.begin?.bind(store) : undefined
     if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share, bytes, claim)
     let isTaken = false
     try {
@@ -189,6 +190,7 @@ export class Runs {
       const askedAt = instant(clock)
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
+      if (created.outcome === "file gone") return { outcome: "refused", error: fileGone(created.file_id) }
       if (created.outcome !== "created") return created
       claim?.stored()
       if (this.left.aborted) {
@@ -510,6 +512,11 @@ export class Runs {
 }
 
 /** About what a request takes in memory for as long as its run is here. */
+/** Somebody deleted it between the look at the input and the admission. */
+function fileGone(file_id: string): WireError {
+  return wireError("input_error", [{ path: "input", message: `There is no file ${file_id} any more` }])
+}
+
 function requestBytes(request: RunRequest): number {
   return memoryOf(request.input) + sourceLength(request)
 }

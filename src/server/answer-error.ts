@@ -7,6 +7,8 @@ import { refusal, type Schema } from "../base/typed-schema.ts"
 import type { ErrorIssue } from "../log/events.ts"
 import { RunFailure, wireError } from "../ports/run-failure.ts"
 import { Damaged, NoSuchRun, StoreFailure } from "../ports/store.ts"
+import { FilesFailure } from "../ports/files.ts"
+import { FileRefusal } from "../run/files/files.ts"
 import { HttpError, refuse, runExpired } from "./http-error.ts"
 
 /** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */
@@ -103,6 +105,10 @@ export function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof RunFailure) return new HttpError(error.error)
   if (error instanceof NoSuchRun) {
     return runExpired()
+  }
+  if (error instanceof FileRefusal) return refuse(error.kind, error.message)
+  if (error instanceof FilesFailure) {
+    return refuse("overloaded", "Files cannot be stored or read right now; try again later", [], { "retry-after": "5" })
   }
   if (error instanceof Damaged) {
     return refuse("internal_error", "Stored data of this run is damaged and cannot be read")

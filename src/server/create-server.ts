@@ -1,4 +1,4 @@
-import type { Server as HttpServer } from "node:http"
+import type { IncomingMessage, Server as HttpServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { fastify, type FastifyInstance } from "fastify"
@@ -23,6 +23,7 @@ import { readBodies } from "./read-body.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { allRoutes } from "./routes/all-routes.ts"
 import type { ServerOptions } from "./server-options.ts"
+import { watchArrivals } from "./watch-arrivals.ts"
 
 export interface Server {
   readonly app: FastifyInstance
@@ -46,7 +47,6 @@ export function createServer(options: ServerOptions): Server {
   const app = fastify({
     bodyLimit: options.maxBody,
     forceCloseConnections: true,
-    requestTimeout,
     keepAliveTimeout: 75_000,
     exposeHeadRoutes: true,
     // While it closes, requests are answered by the routes, in their own shape.
@@ -87,6 +87,7 @@ export function createServer(options: ServerOptions): Server {
   })
   spreadPipelined(app.server)
   refuseOddities(app.server)
+  watchArrivals(app.server, requestTimeout, streamsIn)
   if (options.maxConnections !== undefined) boundConnections(app.server, options.maxConnections)
   app.server.on("connection", () => loopTurns.accepted())
   countRequests(app, options.metrics.service, options.folder)
@@ -114,6 +115,11 @@ function ofDeliveries(transit: MemoryBounds | undefined): MemoryBounds | undefin
   if (transit === undefined) return undefined
   const { all, perCaller } = transit
   return { all: Math.max(all / 8, 16 * hookBytes), perCaller: Math.max(perCaller / 8, 8 * hookBytes), perRun: 0 }
+}
+
+/** A file may take its time. */
+function streamsIn({ method, url }: IncomingMessage): boolean {
+  return method === "POST" && /^\/files\/?(?:\?|$)/.test(url ?? "")
 }
 
 function aliased(url: string): string {

@@ -144,10 +144,20 @@ function parametersOf({ path, parameters = {}, headers = {}, query }: Route): Js
 }
 
 function requestBodyOf({ body, bodyIs, example }: Route): JsonObject | null {
+  if (bodyIs === "file") return fileBody
   if (body === undefined || bodyIs === "none") return null
   const plain = bodyIs === "source" ? sourceTypes.map((type) => [type, { schema: { type: "string" } }]) : []
   const json = { schema: body, ...(example !== undefined && { example }) }
   return { required: true, content: { "application/json": json, ...Object.fromEntries(plain) } }
+}
+
+const binary = { type: "string", format: "binary" }
+const fileBody = {
+  required: true,
+  content: {
+    "*/*": { schema: binary },
+    "multipart/form-data": { schema: { type: "object", properties: { file: binary }, required: ["file"] } },
+  },
 }
 
 function answerOf({ description, headers = [], content }: Answer): JsonObject {

@@ -10,8 +10,8 @@ import { maxJsonWork, requestJsonLevels } from "../base/limits.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** `source`: plain text will do; `none`: there need not be one. */
-    body?: "source" | "none"
+    /** `source`: plain text will do; `none`: there need not be one; `file`: it streams, and is of any type and size. */
+    body?: "source" | "none" | "file"
     /** Strangers may send it: only its signature tells who did. */
     isDelivery?: true
     /** Errors of this route have the fields of this API besides ours. */
@@ -29,14 +29,15 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies, deliv
     // The content type of an empty body is ignored: `curl -d ""` calls it a form.
     const { headers } = request
     const nothing = (headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined
-    if (nothing) delete headers["content-type"]
+    if (nothing && request.routeOptions.config.body !== "file") delete headers["content-type"]
     done()
   })
   app.addHook("preParsing", (request, reply, payload, done) => {
     const coding = request.headers["content-encoding"]
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
-    else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
+    else if (announcedBytes(request) <= smallBody / 4 || request.routeOptions.config.body === "file")
+      done(null, payload)
     else {
       const bodies = request.routeOptions.config.isDelivery === true ? deliveries : arriving
       done(null, bodies.count(request.raw, reply.raw, tenantOf(request)))
@@ -44,14 +45,15 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies, deliv
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.
-    const turn = yieldIfLarge(request)
+    const turn = request.routeOptions.config.body === "file" ? null : yieldIfLarge(request)
     if (turn === null) goOn()
     else turn.then(() => goOn(), goOn)
   })
   app.addHook("preValidation", (request, _reply, done) => {
     // Where nothing came, nothing was parsed, and a schema that goes by the content type would not be asked.
     const missing = request.body === undefined && request.method === "POST"
-    const needed = missing && !request.is404 && request.routeOptions.config.body !== "none"
+    const { body } = request.routeOptions.config
+    const needed = missing && !request.is404 && body !== "none" && body !== "file"
     done(needed ? refuse("invalid_request", "The body is missing: a JSON object is expected") : undefined)
   })
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request: FastifyRequest, body: Buffer, done) => {

@@ -6,6 +6,7 @@ import type { RunStore } from "../ports/store.ts"
 import type { RunMemory } from "../run/shares/memory-share.ts"
 import type { Clock } from "../ports/clock.ts"
 import type { Budgets } from "../run/budget/budgets.ts"
+import type { Files } from "../run/files/files.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { ServedVersions } from "../workflows/served-versions.ts"
@@ -29,6 +30,8 @@ export interface McpRoute {
 /** Dependencies that the routes share. */
 export interface RouteDependencies {
   readonly runs: Runs
+  /** Null where the service keeps none. */
+  readonly files: Files | null
   readonly store: RunStore
   readonly streams: EventStreams
   /** Compiled once and kept. */

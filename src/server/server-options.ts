@@ -34,6 +34,7 @@ export interface ServerOptions {
   /** The playground's file under a path, `""` being the page itself; null when it is switched off. */
   readonly playground: ((path: string) => Page | undefined) | null
   readonly runs: Runs
+  readonly files: RouteDependencies["files"]
   readonly store: RunStore
   readonly planOf: RouteDependencies["planOf"]
   readonly compiler: RouteDependencies["compiler"]

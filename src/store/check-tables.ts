@@ -29,6 +29,8 @@ export interface TableReport {
   readonly questions: { readonly open: number; readonly settled: number; readonly damaged: number } | null
   /** Notifications in the outbox; null in a database of another format. */
   readonly notifications: { readonly pending: number; readonly settled: number; readonly damaged: number } | null
+  /** Files, the bytes of their objects, and how many objects are missing where they are kept; null in a database of another format. */
+  readonly files: { readonly files: number; readonly bytes: number; readonly missing: number } | null
   /** The callers whose ended and waiting runs take the most, the largest first; null in a database of another format. */
   readonly stored: readonly { readonly caller: string; readonly bytes: number }[] | null
   /** The problems, a sentence each; empty when all is well. */
@@ -68,6 +70,7 @@ export function* checkTables(vault: Vault | null, current: boolean): Steps<Table
     damaged_run_ids: damaged.slice(0, maxNamed),
     questions,
     notifications,
+    files: current ? yield* checkFiles() : null,
     stored: current ? yield* largestCallers() : null,
     problems,
   }
@@ -97,6 +100,14 @@ function* strays(): Steps<string[]> {
     }
   }
   return problems
+}
+
+function* checkFiles(): Steps<NonNullable<TableReport["files"]>> {
+  return {
+    files: yield* number("SELECT count(*) AS n FROM files"),
+    bytes: Number(yield* number("SELECT coalesce(sum(bytes), 0) AS n FROM file_objects")),
+    missing: 0,
+  }
 }
 
 function* largestCallers(): Steps<{ caller: string; bytes: number }[]> {

@@ -12,6 +12,8 @@ const sealedColumns = [
   ["sent_events", "body"],
   ["versions", "body"],
   ["version_texts", "body"],
+  ["file_objects", "key"],
+  ["files", "body"],
 ] as const
 
 /** What the store remembers of its keys; null where that was lost. */

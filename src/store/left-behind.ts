@@ -78,6 +78,18 @@ export const leftBehind = {
     tables: { sent_events: { key: "num", until: "until" } },
     maps: ["sentEvents"],
   },
+  /** Files, and their objects in another place. Those that a run refers to stay as long as the run at least. */
+  files: {
+    goes: "stays",
+    tables: { files: { key: "num" }, file_objects: { key: "num" }, file_totals: { key: "caller" } },
+    maps: [],
+  },
+  /** Which files it uses. */
+  fileUses: {
+    goes: "with the run",
+    tables: { file_refs: { key: "run, file, made, step", run: "run" } },
+    maps: ["files"],
+  },
   /** Answers of models, for all runs of a caller. */
   cache: {
     goes: "by age",

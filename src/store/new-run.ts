@@ -104,6 +104,7 @@ export function creationOf(
     lease_until: lease.lease_until,
     notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
     last: 0,
+    files: run.files ?? [],
     notify_receiver: notify === undefined ? null : outbox.receiver(receiverOf(notify.url)),
     blobs: [
       ...(idempotency === null ? ([null, null] as const) : idempotencyDigests(vault, caller, idempotency)),

@@ -50,11 +50,14 @@ export interface CreateOperation extends Blobs<
   readonly lease_until: number
   /** The last of the events that are stored with the run; 0 where there are none. */
   readonly last: number
+  /** Files of its caller that it refers to. */
+  readonly files: readonly string[]
 }
 
 export type CreateResult =
   | { readonly outcome: "created"; readonly num: number; readonly fence: number }
   | { readonly outcome: "exists" | "conflict"; readonly run_id: string }
+  | { readonly outcome: "file gone"; readonly file_id: string }
 
 export interface AppendOperation extends Blobs<
   readonly [
@@ -309,6 +312,33 @@ export interface SweepVersionsOperation extends Blobs<readonly []> {
   readonly before: number
   readonly after: number
   readonly now: number
+}
+
+/** Blobs: keyed hashes of the file and of its contents; the key of the object, and what is known of the file, both sealed. */
+export interface AddFileOperation extends Blobs<
+  readonly [slot: Uint8Array, content: Uint8Array, key: Uint8Array, body: Uint8Array]
+> {
+  readonly kind: "add file"
+  readonly caller: string
+  readonly file_id: string
+  readonly object: string
+  readonly bytes: number
+  /** The most that the objects of its caller may take. */
+  readonly most: number
+  readonly now: number
+  readonly until: number
+  readonly made: { readonly run_id: string; readonly step: string } | null
+}
+
+export interface DeleteFileOperation extends Blobs<readonly []> {
+  readonly kind: "delete file"
+  readonly file_id: string
+  readonly now: number
+}
+
+export interface ForgetObjectsOperation extends Blobs<readonly []> {
+  readonly kind: "forget objects"
+  readonly objects: readonly string[]
 }
 
 /** `more` is written beside the usual page; the next sweep deletes it. */

@@ -251,4 +251,47 @@ export const migrations: readonly string[] = [
   CREATE TABLE pins (workflow TEXT PRIMARY KEY, version TEXT NOT NULL, at INTEGER NOT NULL, files TEXT NOT NULL) STRICT;
   CREATE INDEX runs_of_version ON runs (workflow, version, caller) WHERE workflow IS NOT NULL;
   `,
+  `
+  -- Files (ports/file-store.ts). The contents are objects in another place, each named at random and encrypted with its own key, which is sealed here. content: a keyed
+  -- hash of caller and contents; null once no file needs the object, which is deleted at gone_at.
+  CREATE TABLE file_objects (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    content BLOB,
+    bytes INTEGER NOT NULL,
+    gone_at INTEGER,
+    key BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX file_objects_by_name ON file_objects (name);
+  CREATE UNIQUE INDEX file_objects_by_content ON file_objects (content) WHERE content IS NOT NULL;
+  CREATE INDEX file_objects_gone ON file_objects (gone_at) WHERE gone_at IS NOT NULL;
+  -- slot: a keyed hash that finds the same file again. refs: rows of file_refs. Name, media type and hash are sealed.
+  CREATE TABLE files (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    file_id TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    object INTEGER NOT NULL,
+    slot BLOB NOT NULL,
+    refs INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX files_by_id ON files (file_id);
+  CREATE UNIQUE INDEX files_by_slot ON files (slot);
+  CREATE INDEX files_of_caller ON files (caller, num);
+  CREATE INDEX files_of_object ON files (object);
+  CREATE INDEX files_by_age ON files (until) WHERE refs = 0;
+  -- Which runs use a file. made: the step made it; else it is of the run's input.
+  CREATE TABLE file_refs (
+    run INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    made INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    PRIMARY KEY (run, file, made, step)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX file_refs_of_file ON file_refs (file);
+  CREATE TABLE file_totals (caller TEXT PRIMARY KEY, bytes INTEGER NOT NULL, files INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ]

@@ -39,6 +39,7 @@ import type { CreateResult, SweepOperation } from "./operations.ts"
 import { Questions } from "../ports/question-store.ts"
 import { keptOutput } from "../ports/kept-output.ts"
 import { SqlEvents } from "./sql-events.ts"
+import { SqlFiles } from "./sql-files.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
 import { SqlLedger } from "./sql-ledger.ts"
 import { SqlVersions } from "./sql-versions.ts"
@@ -66,6 +67,7 @@ export class SqlStore implements RunStore {
   readonly ledger: SqlLedger
   readonly sentEvents: SqlEvents
   readonly versions: SqlVersions
+  readonly files: SqlFiles
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -92,6 +94,7 @@ export class SqlStore implements RunStore {
     this.ledger = new SqlLedger(medium, clock)
     this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
     this.versions = new SqlVersions(medium, vault, clock)
+    this.files = new SqlFiles(medium, vault, clock)
     this.cache = new SqlCache(medium, this.#reader, vault, clock)
     this.outbox = new Outbox(medium, this.#reader, this.#changes, vault, clock)
   }
@@ -100,6 +103,7 @@ export class SqlStore implements RunStore {
     const { run_id, caller } = run
     const key = newRunKey(this.#vault, run_id, caller)
     const result = await this.#sendCreation(this.#beginning(run, key, owner, leaseMs))
+    if (result.outcome === "file gone") return result
     if (result.outcome !== "created") return this.#ofCaller(caller, result)
     this.#reader.remember(run_id, { ...newHead(run, key), num: result.num })
     this.#changes.created(run_id)

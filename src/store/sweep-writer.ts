@@ -1,5 +1,6 @@
 import type { Deletion } from "../ports/store.ts"
 import { sweepEvents } from "./event-writer.ts"
+import { forgetUses, sweepFiles } from "./file-writer.ts"
 import { tableRules, tablesOfRun } from "./left-behind.ts"
 import type { DeleteOperation, SweepOperation } from "./operations.ts"
 import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
@@ -48,6 +49,7 @@ function* deleteRuns(runs: readonly number[], tombstone_until: number): Steps<vo
   )
   yield* run("DELETE FROM stored WHERE bytes <= 0")
   yield* forgetNotices(text)
+  yield* forgetUses(listed, text)
   for (const { table, run: column } of tablesOfRun("with the run")) {
     yield* run(`DELETE FROM ${table} WHERE ${column} IN ${listed}`, text)
   }
@@ -87,5 +89,6 @@ export function* sweepAges({ now }: SweepOperation): Steps<number> {
     dead += yield* run(sql, now, sweptRows)
   }
   dead += yield* sweepEvents(now)
+  dead += yield* sweepFiles(now)
   return dead + (yield* sweepNotices(now, sweptRows))
 }

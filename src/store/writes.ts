@@ -3,7 +3,11 @@ import { addUsage } from "../log/usage.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import { firstFence, type Deletion } from "../ports/store.ts"
 import { claim, release, renew, type LeaseRules } from "./lease-writer.ts"
+import { addFile, deleteFile, forgetObjects, numbersOfFiles, useFiles } from "./file-writer.ts"
 import type {
+  AddFileOperation,
+  DeleteFileOperation,
+  ForgetObjectsOperation,
   AppendOperation,
   AppendResult,
   CachePurgeOperation,
@@ -120,6 +124,9 @@ export class Writes {
     "delete run": (operation: DeleteOperation) => this.#deleteRun(operation),
     "sweep leftovers": () => sweepLeftovers(),
     "sweep ages": (operation: SweepOperation) => sweepAges(operation),
+    "add file": (operation: AddFileOperation) => addFile(operation),
+    "delete file": (operation: DeleteFileOperation) => deleteFile(operation),
+    "forget objects": (operation: ForgetObjectsOperation) => forgetObjects(operation),
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
     "hold slices": (operation: HoldOperation) => hold(operation),
@@ -159,6 +166,8 @@ export class Writes {
         return { outcome: same ? "exists" : "conflict", run_id: existing["run_id"] as string }
       }
     }
+    const files = yield* numbersOfFiles(operation.caller, operation.files)
+    if ("missing" in files) return { outcome: "file gone", file_id: files.missing }
     const fence = firstFence
     // `resumable` is always 1: earlier releases, which may share the tables, cancel a run with 0 instead of resuming it.
     const num = yield* insert(
@@ -189,6 +198,7 @@ export class Writes {
       yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
     }
     yield* setEntries(num, [beginningEntry(operation.created_at)], operation)
+    yield* useFiles(run_id, files.numbers, null)
     if (request !== null) yield* run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
     if (secrets !== null && secretsKey !== null) yield* addSecrets(num, secrets, secretsKey)
     const { last } = operation

@@ -6,6 +6,7 @@ import { cancelling } from "./run-store/cancelling.ts"
 import { counting } from "./run-store/counting.ts"
 import { creating } from "./run-store/creating.ts"
 import { deleting } from "./run-store/deleting.ts"
+import { filing } from "./run-store/filing.ts"
 import { following } from "./run-store/following.ts"
 import { listing } from "./run-store/listing.ts"
 import { leasing } from "./run-store/leasing.ts"
@@ -46,6 +47,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     triggering(onBench)
     sending(onBench)
     versioning(onBench)
+    filing(onBench)
     counting(onBench)
     tellingTime(onBench)
   })

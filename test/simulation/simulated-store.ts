@@ -5,6 +5,7 @@ import type {
   TriggerState,
   TriggerStore,
 } from "../../src/ports/trigger-store.ts"
+import type { FileStore } from "../../src/ports/file-store.ts"
 import type { EventStore } from "../../src/ports/event-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { WakeUp } from "../../src/base/wake-up.ts"
@@ -392,6 +393,19 @@ export class SimulatedStore implements RunStore {
     pin: (...one) => this.#send(() => this.#store.versions.pin(...one)),
     pins: () => this.#send(() => this.#store.versions.pins()),
     sweep: (before) => this.#send(() => this.#store.versions.sweep(before)),
+  }
+
+  readonly files: FileStore = {
+    add: (file) => this.#send(() => this.#store.files.add(file)),
+    one: (file_id) => this.#send(() => this.#store.files.one(file_id)),
+    list: (caller, limit, after) => this.#send(() => this.#store.files.list(caller, limit, after)),
+    ofRun: (run_id) => this.#send(() => this.#store.files.ofRun(run_id)),
+    runsOf: (file_id) => this.#send(() => this.#store.files.runsOf(file_id)),
+    delete: (file_id) => this.#send(() => this.#store.files.delete(file_id)),
+    dueObjects: (limit) => this.#send(() => this.#store.files.dueObjects(limit)),
+    named: (objects) => this.#send(() => this.#store.files.named(objects)),
+    forget: (objects) => this.#send(() => this.#store.files.forget(objects)),
+    totals: (caller) => this.#send(() => this.#store.files.totals(caller)),
   }
 
   readonly triggers: TriggerStore = {

@@ -30,6 +30,7 @@ import { keptOutput } from "../../ports/kept-output.ts"
 import { untilClosed } from "../../ports/wrap-store.ts"
 import type { MapsThat } from "../../store/left-behind.ts"
 import { MemoryCache } from "./memory-cache.ts"
+import { MemoryFiles } from "./memory-files.ts"
 import { MemoryEvents } from "./memory-events.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
@@ -65,6 +66,7 @@ export class MemoryStore implements RunStore {
   readonly ledger: MemoryLedger
   readonly sentEvents: MemoryEvents
   readonly versions: MemoryVersions
+  readonly files: MemoryFiles
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -90,6 +92,10 @@ export class MemoryStore implements RunStore {
     this.cache = new MemoryCache(clock)
     this.waits = new MemoryWaits(clock, this.#parked)
     this.sentEvents = new MemoryEvents(clock, this.waits)
+    this.files = new MemoryFiles(clock, (run_id) => {
+      const run = this.#runs.get(run_id)
+      return run === undefined ? null : run.finished_at === null
+    })
     this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
     this.ledger = new MemoryLedger(clock)
@@ -101,10 +107,13 @@ export class MemoryStore implements RunStore {
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
     if (existing !== null) return existing
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
+    const missing = this.files.missing(run.caller, run.files ?? [])
+    if (missing !== undefined) return { outcome: "file gone", file_id: missing }
     const stored = newStoredRun(run, ++this.#made, slot, leaseEnd(this.#clock, leaseMs))
     this.#runs.set(run.run_id, stored)
     this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
+    this.files.useInputs(run.run_id, run.files ?? [])
     this.#enter(run.run_id, stored, [beginningEntry(run.created_at)])
     return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
   }
@@ -347,6 +356,7 @@ export class MemoryStore implements RunStore {
     this.cache.sweep(now)
     this.ledger.sweep(now)
     this.sentEvents.sweep(now)
+    this.files.sweep(now)
     return swept
   }
 
@@ -368,6 +378,7 @@ export class MemoryStore implements RunStore {
       waits: () => this.waits.forget(run_id),
       outbox: () => this.outbox.forget(run_id),
       ledger: () => this.ledger.forget(run_id),
+      files: () => this.files.forgetRun(run_id),
     }
     for (const act of Object.values(erase)) act()
     this.#stored.add(run.caller, -run.counted)

@@ -40,6 +40,7 @@ function create(run_id: string): CreateOperation {
     notify_events: null,
     notify_receiver: null,
     last: 0,
+    files: [],
     blobs: [null, null, blob(60), blob(100), null, null, null, null, null, blob(9)],
   }
 }

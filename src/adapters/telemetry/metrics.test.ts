@@ -11,6 +11,7 @@ const counts = {
   waiting: async () => ({ runs: 0, open: noneOpen() }),
   paced: () => [],
   budgets: async () => [],
+  files: async () => ({ bytes: 0, added: 0 }),
   isAlone: true,
   clock: { now: () => Date.now(), aheadMs: 0 },
 }

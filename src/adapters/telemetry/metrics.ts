@@ -19,6 +19,8 @@ export interface LiveCounts {
   readonly paced: () => readonly { readonly kind: string; readonly host: string; readonly count: number }[]
   /** Budgets by their paths, and the part of each that is used. Rejects while the store fails. */
   readonly budgets: () => Promise<readonly { readonly path: string; readonly ratio: number }[]>
+  /** Bytes of all files, and how many this process has stored. Rejects while the store fails. */
+  readonly files: () => Promise<{ readonly bytes: number; readonly added: number }>
   /** The store's time, and how far the clock of this process is ahead of it. */
   readonly clock: { now(): number; readonly aheadMs: number }
   /** No other process serves with this one behind its port. */
@@ -68,10 +70,12 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   processGauges(make, counts)
   const refreshPaced = pacedGauge(make, counts)
   const refreshBudgets = budgetGauge(make, counts)
+  const refreshFiles = fileGauges(make, counts)
   const text = async (): Promise<MetricsText> => {
     refreshPaced()
     await refreshWaiting()
     await refreshBudgets()
+    await refreshFiles()
     return { type: registry.contentType, text: await registry.metrics() }
   }
   /** Readers that ask at the same time share one text, which takes milliseconds to write. */
@@ -138,6 +142,22 @@ function pacedGauge(make: Instruments, { paced }: LiveCounts): () => void {
   return () => {
     waiting.reset()
     for (const { kind, host, count } of paced()) waiting.inc(hosts.of({ provider: kind, host }), count)
+  }
+}
+
+function fileGauges(make: Instruments, { files }: LiveCounts): () => Promise<void> {
+  const bytes = make.gauge("wire_files_bytes", "Bytes of all files in the store, of all replicas")
+  const stored = make.counter("wire_files_total", "Files that were stored here").of()
+  let counted = 0
+  return async () => {
+    try {
+      const found = await files()
+      bytes.set(found.bytes)
+      stored.add(found.added - counted)
+      counted = found.added
+    } catch {
+      bytes.remove()
+    }
   }
 }
 

@@ -71,7 +71,7 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
       const settings = usableSettings(flags)
       if (settings.store !== "sqlite") throw new WrongValue(howToCopy(settings.store))
       const { backUpSqlite } = await import("../compose/open-store.ts")
-      const problem = backUpSqlite(settings, file)
+      const problem = await backUpSqlite(settings, file)
       if (problem !== null) throw new CommandFailure(visibleLines(problem))
       new Output().out("The copy is made. It opens with the encryption key of the store, which is not in it.")
     })
@@ -184,6 +184,12 @@ function storedBy({ stored }: StoreReport): string {
   return parts.length === 0 ? "nothing" : parts.join(", ")
 }
 
+function filesOf({ files }: StoreReport): string {
+  if (files === null) return "not counted"
+  const sum = `${count(files.files, "file")}, ${Math.ceil(files.bytes / 1024)} KiB`
+  return files.missing === 0 ? sum : `${sum}; ${files.missing} missing`
+}
+
 function forPeople(report: StoreReport): string {
   const { runs, problems } = report
   const rows: [string, string][] = [
@@ -205,6 +211,7 @@ function forPeople(report: StoreReport): string {
     ],
     ["cached", count(report.cached_answers, "answer")],
     ["stored", storedBy(report)],
+    ["files", filesOf(report)],
   ]
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)
   for (const id of report.damaged_run_ids) lines.push(`damaged run ${id}`)

@@ -43,6 +43,7 @@ import type { ProcessLink } from "./processes/link.ts"
 import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
+import { openFiles } from "./open-files.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
 import { runsPerCaller } from "./runs-per-caller.ts"
@@ -101,6 +102,9 @@ function clockReports(log: ServerLog): ClockReports {
   }
 }
 
+/** How often objects of files are looked for that no row names. */
+const leftoversEveryMs = 6 * 3_600_000
+
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
@@ -152,6 +156,10 @@ export async function compose(
       paced: () => rates.waiting(),
       budgets: async () => budgets?.ratios(settings.apiKeys?.map(({ name }) => name) ?? [""]) ?? [],
       isAlone: link === null,
+      files: async () => ({
+        bytes: files === null ? 0 : (await files.store.totals(null)).bytes,
+        added: files?.added ?? 0,
+      }),
       clock,
     },
     Object.keys(errorStatus),
@@ -178,6 +186,7 @@ export async function compose(
   })
   const descriptors = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
+  const files = await openFiles(settings, store.files, clock)
   const demo = settings.demo ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
   const joined = joinPorts(
     policy,
@@ -306,6 +315,7 @@ export async function compose(
     demo: settings.demo ? createDemoModel({ batchSeconds: settings.demoBatchSeconds }) : null,
     playground: settings.playground ? playgroundFiles() : null,
     runs,
+    files,
     store,
     planOf,
     compiler,
@@ -344,15 +354,23 @@ export async function compose(
           { ...ports, attempted: (...attempt) => (metrics.notified(attempt[0]), logNotice(log, ...attempt)) },
           { origins: notifyOrigins, secrets: notifySecret },
         )
+  let leftoversAt = 0
+  const sweepAll = async (): Promise<void> => {
+    await store.sweep(clock.now() - settings.retention)
+    await files?.sweepObjects()
+    // It looks at every object.
+    if (files === null || clock.monotonic() < leftoversAt) return
+    leftoversAt = clock.monotonic() + leftoversEveryMs
+    await files.sweepLeftovers()
+  }
   const sweep = (): void => {
-    store
-      .sweep(clock.now() - settings.retention)
+    sweepAll()
       // Trouble with the store is logged once for all that it concerns.
       .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
   }
   const keepsTime = new AbortController()
   void clock.keep({ time: () => store.time(), learned: opened.learned }, clockReports(log), keepsTime.signal)
-  const sweeper = setInterval(sweep, sweepEvery(settings.retention)).unref()
+  const sweeper = setInterval(sweep, sweepEvery(Math.min(settings.retention, settings.fileRetention))).unref()
   return {
     bound() {
       const found = app.server.address()
@@ -398,6 +416,7 @@ export async function compose(
       await compiler.close()
       await code.close()
       await store.close()
+      await files?.close()
       await ports.close()
       await traces?.close()
       await demo?.close()

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { getHeapStatistics } from "node:v8"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
 import { backUp } from "../../adapters/sqlite/back-up.ts"
@@ -15,12 +16,12 @@ import { StoreFailure, type RunStore } from "../../ports/store.ts"
 import { StoreClock, type TimeSource } from "../../ports/store-clock.ts"
 import type { StoreReport } from "../../store/check-tables.ts"
 import { moveStore, movingMark, type MoveEnd, type MoveProgress } from "../../store/move-store.ts"
-import { WrongValue } from "../terminal/command-failure.ts"
 import { diskUse, roomOnDisk } from "./disk-room.ts"
 import type { Settings } from "./settings.ts"
+import { StartRefusal } from "./start-refusal.ts"
 import { withoutLogin } from "./without-login.ts"
 
-export type { StoreReport }
+export { StartRefusal, type StoreReport }
 
 export const leaseMs = 10_000
 /** Each lease is renewed by itself. That a process has died shows sooner: its session ends. */
@@ -28,9 +29,6 @@ const postgresLeaseMs = 6_000
 /** Where several processes share a SQLite database: how soon a stream or a cancel request in one sees what another has stored. */
 const sharedPollMs = 40
 const tombstoneMs = 30 * 24 * 3_600_000
-
-/** A reason not to start, as a sentence for the operator. */
-export class StartRefusal extends WrongValue {}
 
 /** Whether the message of a failed start is a sentence for the operator. */
 export const isRefusal = (error: unknown): error is Error =>
@@ -101,8 +99,37 @@ async function openWith(settings: Settings, clock: StoreClock): Promise<BareStor
 export function checkStoreOf(
   settings: Settings,
 ): Promise<{ readonly report: StoreReport } | { readonly refused: string }> {
-  if (settings.store === "sqlite") return Promise.resolve(checkSqlite(settings))
-  return orRefused(() => checkPostgres(settings))
+  return orRefused(async () => {
+    const checked = settings.store === "sqlite" ? checkSqlite(settings) : await checkPostgres(settings)
+    if ("refused" in checked || checked.report.files === null || checked.report.files.files === 0) return checked
+    const { checkObjects } = await import("./copy-files.ts")
+    const { placeOfObjects } = await import("./open-files.ts")
+    const names = await namedObjects(settings)
+    return { report: await checkObjects(checked.report, await placeOfObjects(settings), names) }
+  })
+}
+
+/** The objects that the database of these settings names, which a service may have open. */
+async function namedObjects(settings: Settings): Promise<readonly string[]> {
+  const { objectsNamedBy } = await import("./copy-files.ts")
+  if (settings.store === "sqlite") return sqliteObjects(join(resolve(settings.dataDir), "wireworks.db"))
+  const { openPostgresSource } = await import("../../adapters/postgres/move-end.ts")
+  const source = await openPostgresSource(await postgresTarget(settings))
+  try {
+    return await objectsNamedBy(source)
+  } finally {
+    await source.close()
+  }
+}
+
+function sqliteObjects(path: string): readonly string[] {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    const rows = database.prepare("SELECT name FROM file_objects ORDER BY num").all()
+    return rows.map(({ name }) => String(name))
+  } finally {
+    database.close()
+  }
 }
 
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
@@ -123,12 +150,21 @@ function checkSqlite(settings: Settings): { readonly report: StoreReport } | { r
 }
 
 /** Copies the database of these settings while it may be in use; a sentence for the operator when that fails, null when it worked. */
-export function backUpSqlite(settings: Settings, target: string): string | null {
+export async function backUpSqlite(settings: Settings, target: string): Promise<string | null> {
   const path = join(resolve(settings.dataDir), "wireworks.db")
   if (!existsSync(path)) return `There is no database ${path}.`
   try {
     backUp(path, resolve(target))
-    return null
+    const names = sqliteObjects(resolve(target))
+    if (names.length === 0) return null
+    const { backupObjects, copyObjects } = await import("./copy-files.ts")
+    const { placeOfObjects } = await import("./open-files.ts")
+    const place = await placeOfObjects(settings)
+    if (place === null) return null
+    const missing = await copyObjects(names, place, backupObjects(resolve(target)), () => undefined)
+    await place.close()
+    if (missing.length === 0) return null
+    return `The copy is made, but ${missing.length} of the ${names.length} objects of files are missing in ${place.where}.`
   } catch (error) {
     return error instanceof StoreFailure ? error.message : checkRefusal(path, error)
   }
@@ -204,6 +240,26 @@ export async function moveStoreOf(
           ).openPostgresTarget(await postgresTarget(settings, to), mark)
         : openSqliteTarget(toPath, mark)
     ends.push(target)
+    const [fromFolder, toFolder] = [fromPath, toPath].map((path) => (path === null ? settings.dataDir : dirname(path)))
+    if (settings.files === undefined && resolve(fromFolder ?? "") !== resolve(toFolder ?? "")) {
+      // Objects first: with the last row, services open the target.
+      const { copyObjects, objectsNamedBy } = await import("./copy-files.ts")
+      const { FolderObjects } = await import("../../adapters/files/folder-objects.ts")
+      const names = await objectsNamedBy(source)
+      const [before, after] = [fromFolder, toFolder].map(
+        (folder) => new FolderObjects(join(resolve(folder ?? ""), "files")),
+      )
+      if (before !== undefined && after !== undefined && names.length > 0) {
+        const missing = await copyObjects(names, before, after, (done) =>
+          tell({ verb: "Copying", table: "files", done, total: names.length }),
+        )
+        if (missing.length > 0) {
+          throw new StoreFailure(
+            `${missing.length} of the ${names.length} objects of files are missing in ${before.where}`,
+          )
+        }
+      }
+    }
     return await moveStore(source, target, tableShapes(), tell)
   } catch (error) {
     if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }

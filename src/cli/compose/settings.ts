@@ -242,6 +242,16 @@ export const settingGroups = {
       "on",
       "keep the requests of model calls and tool calls with their run: on or off",
     ),
+    files: setting(
+      "FILES",
+      text,
+      undefined,
+      "where files are kept: a folder, s3://bucket/prefix?endpoint=https://…&region=…, or none; files in the data folder unless set",
+      { see: "files.md#where-files-are-kept" },
+    ),
+    filesAccessKey: setting("FILES_ACCESS_KEY", text, undefined, "id of the access key of that bucket"),
+    filesSecretKey: setting("FILES_SECRET_KEY", text, undefined, "the access key's secret", { secret: true }),
+    fileRetention: setting("FILE_RETENTION", someTime, "24h", "how long files are kept that no run refers to"),
     cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   },
   PostgreSQL: {
@@ -324,6 +334,8 @@ export const settingGroups = {
       undefined,
       "most runs at a time of one caller, and the caller's share of the queue; half of them where there are several callers",
     ),
+    maxFile: setting("MAX_FILE", size(1), "64mb", "most bytes of a file"),
+    maxFilesPerCaller: setting("MAX_FILES_PER_CALLER", size(1), "4gb", "most bytes of the files of one caller"),
     maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
     maxWaiting: setting(
       "MAX_WAITING",

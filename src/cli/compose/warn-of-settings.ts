@@ -1,4 +1,5 @@
 import type { ServerLog } from "../../server/route-dependencies.ts"
+import { warningOfFiles } from "./open-files.ts"
 import type { Settings } from "./settings.ts"
 
 /** Shorter keys can be guessed. */
@@ -19,6 +20,8 @@ export function warnOfSettings(settings: Settings, log: ServerLog): void {
       `a key has fewer than ${shortestKey} characters: make a longer one (openssl rand -hex 32)`,
     )
   }
+  const ofFiles = warningOfFiles(settings)
+  if (ofFiles !== null) log.warn({ setting: "WIRE_FILES" }, ofFiles)
   const callers = new Set(apiKeys.map(({ name }) => name))
   for (const { name: group, members } of groups) {
     for (const name of members) {

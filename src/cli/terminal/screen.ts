@@ -1,10 +1,16 @@
 import { randomInt } from "node:crypto"
 import type { Writable } from "node:stream"
+import { pipeline } from "node:stream/promises"
 import { styleText } from "node:util"
 import { visibleLines, visibleText } from "../../base/visible-text.ts"
 
 // The only way to standard output and standard error: the linter refuses `process.stdout` and `process.stderr` elsewhere. What others
 // wrote (a service, a server of tools, the author of a file) is in most texts, so that every text is made visible here, whatever was done to it before.
+
+/** Writes bytes to standard output as they come and as they are: for contents that programs and files take. */
+export function writeBytes(contents: AsyncIterable<Uint8Array>): Promise<void> {
+  return pipeline(contents, process.stdout, { end: false })
+}
 
 /** The part of `process.stdout` that the screen needs. */
 export interface Stream {

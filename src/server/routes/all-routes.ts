@@ -9,6 +9,7 @@ import type { ServerOptions } from "../server-options.ts"
 import { cacheRoutes } from "./cache.ts"
 import { eventRoutes } from "./events.ts"
 import { executeRoute } from "./execute.ts"
+import { fileRoutes } from "./files.ts"
 import { hookRoutes } from "./hooks.ts"
 import { mcpRoutes } from "./mcp.ts"
 import { operationRoutes } from "./operations.ts"
@@ -52,4 +53,5 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   runListRoute(app, parts, isOpenToAll)
   questionRoutes(app, parts, isOpenToAll)
   eventRoutes(app, parts, isOpenToAll)
+  fileRoutes(app, parts, isOpenToAll)
 }

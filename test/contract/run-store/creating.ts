@@ -89,7 +89,9 @@ export function creating(onBench: OnBench): void {
     )
     const made = outcomes.filter(({ outcome }) => outcome === "created")
     assert.equal(made.length, 1)
-    const run_ids = new Set(outcomes.map((one) => (one.outcome === "created" ? one.lease.run_id : one.run_id)))
+    const run_ids = new Set(
+      outcomes.map((one) => (one.outcome === "created" ? one.lease.run_id : "run_id" in one ? one.run_id : "")),
+    )
     assert.equal(run_ids.size, 1)
   })
 

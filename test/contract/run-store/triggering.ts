@@ -70,7 +70,9 @@ export function triggering(onBench: OnBench): void {
     })
     const outcomes = await Promise.all(attempts)
     assert.equal(outcomes.filter(({ outcome }) => outcome === "created").length, 1)
-    const ids = new Set(outcomes.map((one) => (one.outcome === "created" ? one.lease.run_id : one.run_id)))
+    const ids = new Set(
+      outcomes.map((one) => (one.outcome === "created" ? one.lease.run_id : "run_id" in one ? one.run_id : "")),
+    )
     assert.equal(ids.size, 1)
   })
 

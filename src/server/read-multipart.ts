@@ -1,0 +1,104 @@
+import { refuse } from "./http-error.ts"
+
+export interface FormFile {
+  readonly name: string | null
+  readonly media_type: string | null
+  /** To be read to its end: that the form is whole shows there. */
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+const mostHeadBytes = 8 * 1024
+
+/** The one part `file` of a form, whose contents stream. Throws an `HttpError`, also while the body is read. */
+export async function readFormFile(contentType: string, body: AsyncIterable<Uint8Array>): Promise<FormFile> {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType) ?? []
+  const boundary = quoted ?? plain
+  if (boundary === undefined) throw broken("its boundary is missing")
+  const chunks = body[Symbol.asyncIterator]()
+  let held: Buffer = Buffer.alloc(0)
+  const more = async (): Promise<boolean> => {
+    const next = await chunks.next()
+    if (next.done === true) return false
+    held = Buffer.concat([held, next.value])
+    return true
+  }
+  // What stands before the first boundary is no part of the form.
+  const opening = Buffer.from(`--${boundary}\r\n`)
+  const separator = Buffer.from(`\r\n--${boundary}`)
+  let at = held.indexOf(opening)
+  while (at < 0) {
+    if (held.length > mostHeadBytes || !(await more())) throw broken("its first part is missing")
+    at = held.indexOf(opening)
+  }
+  held = held.subarray(at + opening.length)
+  let end = held.indexOf("\r\n\r\n")
+  while (end < 0) {
+    if (held.length > mostHeadBytes || !(await more())) throw broken("the head of its part is not whole")
+    end = held.indexOf("\r\n\r\n")
+  }
+  const head = held.subarray(0, end).toString("utf8")
+  held = held.subarray(end + 4)
+  const disposition = headerOf(head, "content-disposition") ?? ""
+  if (parameterOf(disposition, "name") !== "file") throw broken("it must have one part, named `file`")
+  return { name: fileNameIn(disposition), media_type: headerOf(head, "content-type"), body: contents() }
+
+  async function* contents(): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      const over = held.indexOf(separator)
+      if (over >= 0) {
+        if (over > 0) yield held.subarray(0, over)
+        held = held.subarray(over + separator.length)
+        break
+      }
+      // The separator may be cut in two.
+      const sure = held.length - separator.length
+      if (sure > 0) {
+        yield held.subarray(0, sure)
+        held = held.subarray(sure)
+      }
+      if (!(await more())) throw broken("it is not whole")
+    }
+    while (held.length < 2) if (!(await more())) throw broken("it is not whole")
+    if (held[0] !== 0x2d || held[1] !== 0x2d) throw broken("it must have one part, named `file`")
+    // What follows is no part of the form.
+    held = Buffer.alloc(0)
+    while (await more()) held = Buffer.alloc(0)
+  }
+}
+
+/** The name of a file in a `Content-Disposition` header; null where it has none. */
+export function fileNameIn(disposition: string): string | null {
+  const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? []
+  if (encoded !== undefined) {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      throw refuse("invalid_request", "`filename*` of Content-Disposition is not valid UTF-8 in percent signs")
+    }
+  }
+  const name = parameterOf(disposition, "filename")
+  if (name === null) return null
+  // Headers come byte by byte, and senders write UTF-8.
+  const bytes = Buffer.from(name, "latin1")
+  const isBytes = !/[^\p{Cc}\x20-\xff]/u.test(name)
+  return isBytes && bytes.toString("utf8").includes("\uFFFD") === false ? bytes.toString("utf8") : name
+}
+
+function parameterOf(header: string, name: string): string | null {
+  const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]*))`, "i").exec(header)
+  if (found === null) return null
+  // Browsers write a quote as %22 and no backslash; others write a backslash before it.
+  return (found[1]?.replaceAll(/\\(["\\])/g, "$1") ?? found[2] ?? "").replaceAll(/%22/g, '"')
+}
+
+function headerOf(head: string, name: string): string | null {
+  for (const line of head.split("\r\n")) {
+    const colon = line.indexOf(":")
+    if (line.slice(0, colon).trim().toLowerCase() === name) return line.slice(colon + 1).trim()
+  }
+  return null
+}
+
+function broken(why: string): Error {
+  return refuse("invalid_request", `The form cannot be read: ${why}`)
+}
