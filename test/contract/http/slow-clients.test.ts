@@ -5,6 +5,7 @@ import type { Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
+import { setTimeout } from "node:timers/promises"
 import type { FastifyInstance } from "fastify"
 import { gone, open, readAnswers } from "../../support/raw-http.ts"
 import { within } from "../../support/within.ts"
@@ -125,17 +126,35 @@ describe("slow clients", async () => {
       ["Content-Length: 900000", " "],
       ["Transfer-Encoding: chunked", "1\r\n \r\n"],
     ] as const
+    // A file may take as long as it likes, as long as something of it comes.
+    const isFile = ({ method, path }: Route): boolean => method === "POST" && path === "/files"
     const ended = routes.flatMap((route) =>
       kinds.map(async ([framing, piece]) => {
         const socket = await open(service.port)
         socket.write(`${headOf(route, ["Content-Type: application/json", framing])}\r\n`)
-        trickle(socket, () => piece)
+        if (!isFile(route)) trickle(socket, () => piece)
         socket.resume()
         await within(30_000, `the end of ${route.method} ${route.path}`, gone(socket))
         socket.destroy()
       }),
     )
     await Promise.all([...ended, isFine()])
+  })
+
+  it("that send a file byte by byte are waited for", async () => {
+    const socket = await open(service.port)
+    const route = { method: "POST", path: "/files" }
+    socket.write(`${headOf(route, ["Content-Type: text/plain", "Transfer-Encoding: chunked"])}\r\n`)
+    // Longer than another request may take.
+    for (let n = 0; n < 14; n++) {
+      socket.write("1\r\nx\r\n")
+      await setTimeout(300)
+    }
+    const answered = readAnswers(socket, 1)
+    socket.write("0\r\n\r\n")
+    const { answers } = await within(30_000, "the answer", answered)
+    assert.equal(answers[0]?.status, 201)
+    socket.destroy()
   })
 
   it("that ask again and again, read nothing and go away leave nothing behind", async () => {
