@@ -37,6 +37,7 @@ export const pages: Readonly<Record<string, string>> = {
   "triggers.md": "how do a time of day or a webhook start a run?",
   "trust.md": "how do I keep strangers' words from acting, and private data from leaving?",
   "tutorial.md": "how do I begin?",
+  "files.md": "how do I send files, and where are they kept?",
   "waits.md": "how does a run wait for a time, or for an event?",
   "workflows.md": "how does a folder become an API with types?",
 }
