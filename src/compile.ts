@@ -1,4 +1,5 @@
 // First, so that a bundle has the parser in one piece: it compresses better.
+import { groupDigits } from "./base/group-digits.ts"
 import { parse, type Parsed } from "./syntax/parser.ts"
 import { runCalledWorkflows } from "./base/limits.ts"
 import { didYouMean } from "./base/did-you-mean.ts"
@@ -328,7 +329,7 @@ function tooManyCalls({ workflows }: Program, made: Plan, most: number): Diagnos
   const calls = calledWorkflows(made)
   const [first] = workflows.values()
   if (calls <= most || first === undefined) return undefined
-  const message = `A run would call ${calls.toLocaleString("en-US")} workflows, nested ones included; at most ${most} are allowed`
+  const message = `A run would call ${groupDigits(calls)} workflows, nested ones included; at most ${most} are allowed`
   return diagnostic("invalid-value", `workflow.${first.name.text}`, first.name, message, "Call fewer workflows.")
 }
 

@@ -1,3 +1,5 @@
+import { groupDigits } from "./group-digits.ts"
+
 // The limits that a user can meet. Those that an operator can change are settings (`WIRE_MAX_BODY`); `limitTable` has both, for
 // docs/security.md. Bounds that only keep our own work small stand where they are used.
 // Plain numbers: a bundler leaves out a number that is not used, but not a product.
@@ -227,7 +229,7 @@ const second = 1_000
 const minute = 60_000
 const hour = 3_600_000
 
-const count = (value: number): string => value.toLocaleString("en-US")
+const count = groupDigits
 const bytes = (value: number): string => (value % mib === 0 ? `${count(value / mib)} MiB` : `${count(value / kib)} KiB`)
 const time = (value: number): string => {
   if (value >= 24 * hour && value % (24 * hour) === 0)

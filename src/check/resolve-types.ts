@@ -1,3 +1,4 @@
+import { groupDigits } from "../base/group-digits.ts"
 import { type Hint, meantReference, meantWord } from "../source/hint.ts"
 import { valueHint } from "../syntax/type-parser.ts"
 import { cutText } from "../base/cut-text.ts"
@@ -356,7 +357,7 @@ function resolveArray(checking: CheckContext, node: Syntax.TypeNode & { kind: "a
       "invalid-value",
       path,
       node.length,
-      `The length of an array is a whole number from 0 to ${sourceArrayLength.toLocaleString("en-US")}`,
+      `The length of an array is a whole number from 0 to ${groupDigits(sourceArrayLength)}`,
     )
     return { kind: "array", element }
   }

@@ -1,3 +1,4 @@
+import { groupDigits } from "../base/group-digits.ts"
 import { visibleText } from "../base/visible-text.ts"
 import { costText, totalsOf } from "./report.ts"
 import { nameOf, type TestResult } from "./run-suites.ts"
@@ -20,7 +21,7 @@ export function showComparison(columns: readonly ModelColumn[]): string {
   }
   rows.push([])
   rows.push(["pass rate", ...columns.map(({ results }) => rateText(results))])
-  rows.push(["tokens", ...columns.map(({ results }) => tokensOf(results).toLocaleString("en-US"))])
+  rows.push(["tokens", ...columns.map(({ results }) => groupDigits(tokensOf(results)))])
   rows.push(["cost", ...columns.map(({ results }) => costCell(results))])
   rows.push(["median time", ...columns.map(({ results }) => `${Math.round(medianTime(results))} ms`)])
   return layOut(rows)

@@ -1,3 +1,4 @@
+import { groupDigits } from "../base/group-digits.ts"
 import type { Usage } from "../log/events.ts"
 import { addUsage, noUsage, showUsage } from "../log/usage.ts"
 import type { Failure } from "./check-expectation.ts"
@@ -32,7 +33,7 @@ export function totalsOf(results: readonly TestResult[]): Totals {
 export function usageText(usage: Usage): string {
   const tokens = usage.input_tokens + usage.output_tokens
   const { cost } = usage
-  const parts = [`${tokens.toLocaleString("en-US")} ${tokens === 1 ? "token" : "tokens"}`]
+  const parts = [`${groupDigits(tokens)} ${tokens === 1 ? "token" : "tokens"}`]
   if (cost !== null && cost > 0) parts.push(`cost ${costText(cost)}`)
   return parts.join(", ")
 }

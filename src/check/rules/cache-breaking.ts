@@ -1,3 +1,4 @@
+import { groupDigits } from "../../base/group-digits.ts"
 import { utf8Length } from "../../base/utf8-length.ts"
 import { expressionIn, propertyOf } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
@@ -25,7 +26,7 @@ export function checkCacheBreaking(checking: CheckContext, declaration: Syntax.A
     const span = node.interpolations[breaks]
     const after = literalBytes(node.texts.slice(breaks + 1))
     if (span === undefined || after < leastBytes) continue
-    const message = `${after.toLocaleString("en-US")} bytes of text that stays the same follow a value that differs from item to item: they cannot be cached`
+    const message = `${groupDigits(after)} bytes of text that stays the same follow a value that differs from item to item: they cannot be cached`
     const hint = `Put it after the text that stays the same: ${shareWithout(texts, text)} % of each prompt becomes cacheable.`
     checking.report("cache-breaking", text.path, span, message, hint)
   }

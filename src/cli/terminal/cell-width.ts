@@ -1,5 +1,6 @@
 /** How many cells a terminal gives a text: two for East Asian wide characters and emoji, none for marks that combine. */
 export function cellWidth(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
   graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" })
   for (const { segment } of graphemes.segment(text)) width += isWide(segment) ? 2 : isMark(segment) ? 0 : 1
