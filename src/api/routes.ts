@@ -8,6 +8,8 @@ import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.t
 import { eventRoutes } from "./sent-events.ts"
 import type { Route } from "./route.ts"
 import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
+import { getRunsAction, startRunsAction } from "./run-actions.ts"
+import { getRunStats } from "./run-stats.ts"
 import { format, validate } from "./source.ts"
 import { listBudgets, listSpending } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
@@ -38,6 +40,9 @@ export const routes = [
   agUi,
   ...triggerRoutes,
   listRuns,
+  getRunStats,
+  startRunsAction,
+  getRunsAction,
   listBudgets,
   listSpending,
   ...chatRoutes,

@@ -1,8 +1,8 @@
-import { errorKinds } from "../check/error-kinds.ts"
 import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
+import { searchFilters } from "./run-filters.ts"
 import { eventStream } from "./events.ts"
-import { otherFiles, runStatus, runStatuses } from "./execute.ts"
+import { otherFiles, runStatus } from "./execute.ts"
 import { next, pageFields, defaultLimit } from "./page.ts"
 import { json, route } from "./route.ts"
 import {
@@ -20,7 +20,6 @@ import {
   optional,
   string,
   time,
-  union,
   withRefusal,
   type Schema,
   type Shape,
@@ -303,14 +302,6 @@ export const deleteRun = route({
   errors: ["not_found", "conflict", "run_expired", "overloaded"],
 })
 
-/** What a run may be started by; `request` includes the chat APIs. */
-export const startedByWords = ["request", "schedule", "webhook", "rerun", "lab"] as const
-const workflowName = string({ minLength: 1, maxLength: 1000 })
-const notWords = "`q` has 1 to 200 characters"
-const notANumber = (name: string): string => `\`${name}\` must be a number, 0 or more`
-
-export const notATime = "A time is written as in RFC 3339: 2026-11-16T22:15:00Z"
-
 export const listRuns = route({
   id: "listRuns",
   method: "GET",
@@ -321,57 +312,13 @@ export const listRuns = route({
     "A page at a time; `next` is the cursor of the page after it. All filters must hold. To operators: the runs of all callers. With `q`, `started_by`, `min_cost` or `min_seconds` a request looks at the newest runs first, for two seconds and at 20,000 of them at most. Where the page is not full, `searched_back_to` says how far it looked: null when it looked at all, else `next` goes on from there.",
   operators: true,
   query: closed({
-    q: optional(
-      withRefusal(
-        notWords,
-        string({
-          minLength: 1,
-          maxLength: 200,
-          description:
-            "Words. Each must occur, without regard to case, in the run's id, its workflow, or the preview of its input, output or error.",
-        }),
-      ),
-    ),
-    workflow: optional(
-      union("anyOf", [workflowName, array(workflowName, { minItems: 1, maxItems: 100 })], {
-        description: "Only runs of the workflow with this name. Given several times: of any of them.",
-      }),
-    ),
-    version: optional(string({ minLength: 1, maxLength: 64, description: "Only runs of this version of a workflow." })),
-    started_by: optional(oneOf(startedByWords, { description: "Only runs that were started by this." })),
-    min_cost: optional(
-      withRefusal(notANumber("min_cost"), number({ minimum: 0, description: "Only runs that cost at least this." })),
-    ),
-    min_seconds: optional(
-      withRefusal(
-        notANumber("min_seconds"),
-        number({ minimum: 0, description: "Only runs that have ended and took at least this long." }),
-      ),
-    ),
-    until: optional(
-      withRefusal(notATime, string({ maxLength: 64, description: "Only runs that were made before this time." })),
-    ),
-    caller: optional(
-      string({ minLength: 1, maxLength: 200, description: "Only runs of this caller. Only for operators." }),
-    ),
-    status: optional(
-      oneOf([...runStatuses, "open", "ended"], {
-        description: "`open` is queued, running or cancelling; `ended` is completed, failed or cancelled.",
-      }),
-    ),
-    since: optional(
-      withRefusal(
-        notATime,
-        string({ maxLength: 64, description: "Only runs that were made at this time or later, in RFC 3339." }),
-      ),
-    ),
+    ...searchFilters,
     include: optional(
       oneOf(["preview"], {
         description:
           "`preview`: what each run was given and gave, in a line each, what started it, and when it is deleted.",
       }),
     ),
-    error_kind: optional(oneOf(errorKinds, { description: "Only runs that failed with an error of this kind." })),
     ...pageFields(String(defaultLimit)),
   }),
   answers: { 200: json("A page of them.", runs) },

@@ -15,7 +15,7 @@ import {
   type Shape,
 } from "../base/typed-schema.ts"
 import { json, route } from "./route.ts"
-import { notATime } from "./runs.ts"
+import { notATime } from "./run-filters.ts"
 
 const budget = named(
   "Budget",

@@ -12,6 +12,8 @@ import type {
 import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
 import type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
+import type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
+import type { RunStatsAnswer } from "../api/run-stats.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
 import type { ServedAnswer, VersionAnswer, VersionDetail, VersionsAnswer } from "../api/versions.ts"
@@ -42,6 +44,8 @@ export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spen
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
 export type { FileContents, SendFileOptions } from "./sent-file.ts"
+export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
+export type { RunStatsAnswer } from "../api/run-stats.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
 export type { ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
@@ -162,6 +166,11 @@ export interface RunsRequest {
   readonly include?: "preview"
   readonly limit?: number
   readonly after?: string
+}
+
+/** The filters of the list but `q`. Without `since`: the 500 newest hours or days. */
+export interface RunStatsRequest extends Omit<RunsRequest, "q" | "include" | "limit" | "after"> {
+  readonly by?: "hour" | "day"
 }
 
 interface WorkflowType {
@@ -373,6 +382,21 @@ export class WireworksClient {
   /** A page of the caller's runs, newest first. */
   runs(query: RunsRequest = {}, options: CallOptions = {}): Promise<RunsAnswer> {
     return this.#service.json<RunsAnswer>("GET", `/runs${queryOf(query)}`, undefined, options)
+  }
+
+  /** Counts of the caller's runs for charts, by hour unless the query says otherwise. */
+  runStats(query: RunStatsRequest = {}, options: CallOptions = {}): Promise<RunStatsAnswer> {
+    return this.#service.json<RunStatsAnswer>("GET", `/runs/stats${queryOf(query)}`, undefined, options)
+  }
+
+  /** Retries, cancels or deletes many runs; unless `dry_run` is false, it says how many they are and does nothing. */
+  startRunsAction(body: RunsActionBody, options: CallOptions = {}): Promise<RunsActionStarted> {
+    return this.#service.json<RunsActionStarted>("POST", "/runs/actions", body, options)
+  }
+
+  /** How far such an action is. */
+  runsAction(id: string, options: CallOptions = {}): Promise<RunsActionState> {
+    return this.#service.json<RunsActionState>("GET", `/runs/actions/${segment(id)}`, undefined, options)
   }
 
   /** The caller's budgets; an operator's client gets all. */

@@ -1,3 +1,5 @@
+import type { RunAct } from "./run-actions.ts"
+
 /** What people and programs did that may have to be accounted for. */
 export type AuditAct =
   | "started"
@@ -11,10 +13,15 @@ export type AuditAct =
   | "resumed"
   | "served"
   | "withdrew"
+  | "runs.action"
 
 /** Who did what to which run or trigger: names and ids, never content. */
 export interface AuditEntry {
   readonly act: AuditAct
+  /** Of an action on many runs: what is done to them. */
+  readonly action?: RunAct
+  /** The id of that action, in its line and in those of its runs. */
+  readonly id?: string
   /** Missing where a trigger is paused or resumed, and where a version is served or withdrawn. */
   readonly run_id?: string
   /** The name of the key; empty without keys. */

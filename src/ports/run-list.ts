@@ -36,6 +36,21 @@ export interface EndPreview {
   readonly error: { readonly kind: ErrorKind; readonly path: string | null; readonly message: string } | null
 }
 
+/** What started a run. A client of a chat API is a request, too. */
+export type RunOrigin = "request" | "schedule" | "webhook" | "rerun"
+
+export function originOf({
+  trigger,
+  rerun,
+}: {
+  readonly trigger?: RunTrigger | undefined
+  readonly rerun?: object | undefined
+}): RunOrigin {
+  if (rerun !== undefined) return "rerun"
+  if (trigger === undefined) return "request"
+  return "webhook" in trigger ? "webhook" : "schedule"
+}
+
 export interface RunQuery {
   /** Null for the runs of all callers. */
   readonly caller: string | null
@@ -45,6 +60,8 @@ export interface RunQuery {
   readonly version: string | null
   /** Null for all. */
   readonly status: ListedStatus | null
+  /** Only runs that were started by this; null for all. */
+  readonly started_by: string | null
   /** Only runs that were made at this time or later, in milliseconds since the epoch; null for all. */
   readonly since: number | null
   /** Only runs that were made before this time; null for all. */
@@ -63,6 +80,7 @@ export interface ListedRun {
   readonly caller: string
   readonly workflow: WorkflowVersion | null
   readonly trigger: RunTrigger | null
+  readonly started_by: RunOrigin
   readonly status: RunStatus
   /** Null unless it failed. */
   readonly error_kind: ErrorKind | null
@@ -82,6 +100,7 @@ export const allRuns: Omit<RunQuery, "limit"> = {
   workflows: null,
   version: null,
   status: null,
+  started_by: null,
   since: null,
   until: null,
   error_kind: null,
@@ -135,4 +154,16 @@ export function fitsStatus(status: RunStatus, wanted: ListedStatus | null): bool
     default:
       return status === wanted
   }
+}
+
+/** Whether a run passes the filters of a query; whose it is was looked at before. */
+export function fitsQuery(run: ListedRun, query: Omit<RunQuery, "limit" | "after" | "previews">): boolean {
+  const { workflows, version, status, started_by, since, until, error_kind } = query
+  if (workflows !== null && !workflows.includes(run.workflow?.name ?? "")) return false
+  if (version !== null && run.workflow?.version !== version) return false
+  if (started_by !== null && run.started_by !== started_by) return false
+  if (since !== null && run.created_at < since) return false
+  if (until !== null && run.created_at >= until) return false
+  if (error_kind !== null && run.error_kind !== error_kind) return false
+  return fitsStatus(run.status, status)
 }

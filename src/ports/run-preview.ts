@@ -1,7 +1,7 @@
 import { cutText } from "../base/cut-text.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { LogEvent } from "../log/events.ts"
-import type { EndPreview, RequestPreview } from "./run-list.ts"
+import { originOf, type EndPreview, type RequestPreview } from "./run-list.ts"
 import type { RunRequest } from "./store.ts"
 
 // What the list of runs shows of a run besides its columns. A store keeps it sealed beside the run, so that a list opens two short texts for
@@ -16,12 +16,8 @@ export function previewOfRequest({ source, input, rerun, chat, trigger }: RunReq
     steps.push(name)
     if (steps.length === maxSteps) break
   }
-  const triggered = trigger === undefined ? undefined : "webhook" in trigger ? "webhook" : "schedule"
-  return {
-    steps,
-    input: oneLine(input),
-    started_by: rerun !== undefined ? "rerun" : (triggered ?? chat?.api ?? "request"),
-  }
+  const origin = originOf({ trigger, rerun })
+  return { steps, input: oneLine(input), started_by: origin === "request" ? (chat?.api ?? origin) : origin }
 }
 
 /** Of a terminal event. */

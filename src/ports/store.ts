@@ -3,11 +3,13 @@ import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
+import type { ActionStore } from "./run-actions.ts"
 import type { EventStore } from "./event-store.ts"
 import type { VersionStore } from "./version-store.ts"
 import type { FileStore } from "./file-store.ts"
 import type { Questions } from "./question-store.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
+import type { RunCounts } from "./run-stats.ts"
 import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
 import type { Alarm } from "../log/replay-data.ts"
 import type { WaitStore } from "./waits.ts"
@@ -219,7 +221,7 @@ export interface AnswerCache {
  * Every method that returns a promise, those of the parts too, may reject with a `StoreFailure`: then nothing of what it asked for has been
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
-export interface RunStore extends RunList {
+export interface RunStore extends RunList, RunCounts {
   readonly waits: WaitStore
   /** A view of `waits`. */
   readonly questions: Questions
@@ -230,6 +232,7 @@ export interface RunStore extends RunList {
   readonly sentEvents: EventStore
   readonly versions: VersionStore
   readonly files: FileStore
+  readonly actions: ActionStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>

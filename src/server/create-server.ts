@@ -22,6 +22,7 @@ import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { allRoutes } from "./routes/all-routes.ts"
+import { RunActions } from "./run-actions.ts"
 import type { ServerOptions } from "./server-options.ts"
 import { watchArrivals } from "./watch-arrivals.ts"
 
@@ -29,6 +30,7 @@ export interface Server {
   readonly app: FastifyInstance
   /** Open event streams. */
   readonly streams: EventStreams
+  readonly actions: Pick<RunActions, "start" | "stop">
   /** Readiness goes off; requests are still answered. */
   readonly drain: () => void
   /** Once all runs have been left: ends the streams, and closes every connection when its answer is out. */
@@ -94,10 +96,12 @@ export function createServer(options: ServerOptions): Server {
   const limit = new RateLimit(options.rateLimit, options.spending)
   guard(app, options, limit)
   answerNoRoute(app)
-  allRoutes(app, parts, { server: options, limit, transit, explained, logBug, isDraining: () => draining })
+  const actions = new RunActions(parts)
+  allRoutes(app, parts, { actions, server: options, limit, transit, explained, logBug, isDraining: () => draining })
   return {
     app,
     streams,
+    actions,
     drain() {
       draining = true
     },
@@ -123,7 +127,9 @@ function streamsIn({ method, url }: IncomingMessage): boolean {
 }
 
 function aliased(url: string): string {
-  return /^\/runs\/[^/?]+(?:\/(?:events|cancel))?(?:\?|$)/.test(url) ? `/execute${url.slice("/runs".length)}` : url
+  return /^\/runs\/(?!stats(?:\?|$)|actions(?:[/?]|$))[^/?]+(?:\/(?:events|cancel))?(?:\?|$)/.test(url)
+    ? `/execute${url.slice("/runs".length)}`
+    : url
 }
 
 /** How long clients may take to read the last answers of a service that stops. */

@@ -5,7 +5,7 @@ import type { RunStore } from "../ports/store.ts"
 import { noUsage, showUsage } from "../log/usage.ts"
 import { searchRuns } from "./run-search.ts"
 
-const filter = { words: [] as string[], started_by: null, min_cost: null, min_seconds: null }
+const filter = { words: [] as string[], min_cost: null, min_seconds: null }
 
 function runsOf(count: number, text: (at: number) => string): { store: RunStore; looked: () => number } {
   const runs = Array.from({ length: count }, (_, at): ListedRun => {
@@ -15,6 +15,7 @@ function runsOf(count: number, text: (at: number) => string): { store: RunStore;
       caller: "",
       workflow: null,
       trigger: null,
+      started_by: "request",
       status: "completed",
       error_kind: null,
       created_at,

@@ -6,7 +6,6 @@ import type { RunStore } from "../ports/store.ts"
 export interface RunFilter {
   /** In lower case; each must occur. */
   readonly words: readonly string[]
-  readonly started_by: string | null
   readonly min_cost: number | null
   readonly min_seconds: number | null
 }
@@ -39,8 +38,8 @@ export async function searchRuns(
 ): Promise<FoundRuns> {
   const until = performance.now() + limits.ms
   const found: ListedRun[] = []
-  const { words, started_by, min_cost, min_seconds } = filter
-  const isPlain = words.length === 0 && started_by === null && min_cost === null && min_seconds === null
+  const { words, min_cost, min_seconds } = filter
+  const isPlain = words.length === 0 && min_cost === null && min_seconds === null
   const size = isPlain ? limit + 1 : batch
   let { after } = query
   for (let looked = 0; ; looked += size) {
@@ -54,8 +53,7 @@ export async function searchRuns(
   }
 }
 
-function fits(run: ListedRun, { words, started_by, min_cost, min_seconds }: RunFilter): boolean {
-  if (started_by !== null && startedBy(run) !== started_by) return false
+function fits(run: ListedRun, { words, min_cost, min_seconds }: RunFilter): boolean {
   if (min_cost !== null && (run.usage.cost ?? 0) < min_cost) return false
   if (min_seconds !== null && (durationOf(run) ?? -1) < min_seconds * 1000) return false
   if (words.length === 0) return true
@@ -78,7 +76,7 @@ export function wordsOf(text: string): string[] {
 
 /** What the list shows of a run besides its columns. */
 export function detailsOf(run: ListedRun): {
-  readonly started_by: string | null
+  readonly started_by: ListedRun["started_by"]
   readonly duration_ms: number | null
   readonly tokens: number | null
   readonly cost: number | null
@@ -89,7 +87,7 @@ export function detailsOf(run: ListedRun): {
   const { usage, preview, end } = run
   const tokens = totalTokens(usage)
   return {
-    started_by: startedBy(run),
+    started_by: run.started_by,
     duration_ms: durationOf(run),
     tokens: tokens === 0 ? null : tokens,
     cost: usage.cost,
@@ -97,13 +95,6 @@ export function detailsOf(run: ListedRun): {
     input_preview: preview?.input ?? null,
     output_preview: end?.output ?? null,
   }
-}
-
-/** A client of a chat API is a request, too. */
-function startedBy({ preview, trigger }: ListedRun): string | null {
-  if (trigger !== null) return "webhook" in trigger ? "webhook" : "schedule"
-  if (preview === null) return null
-  return preview.started_by === "rerun" ? "rerun" : "request"
 }
 
 function durationOf({ created_at, finished_at }: ListedRun): number | null {

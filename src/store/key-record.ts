@@ -14,6 +14,8 @@ const sealedColumns = [
   ["version_texts", "body"],
   ["file_objects", "key"],
   ["files", "body"],
+  ["run_actions", "plan"],
+  ["run_actions", "progress"],
 ] as const
 
 /** What the store remembers of its keys; null where that was lost. */

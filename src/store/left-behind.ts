@@ -110,6 +110,10 @@ export const leftBehind = {
     tables: { spending: { key: "caller, hour, workflow, model", until: "until" } },
     maps: [],
   },
+  /** How it ended, for charts: deleted runs go on to count. */
+  counts: { goes: "by age", tables: { ended_runs: { key: "num", until: "until" } }, maps: ["ended"] },
+  /** What was done to many runs at once. */
+  actions: { goes: "by age", tables: { run_actions: { key: "id", until: "until" } }, maps: ["actions"] },
   slices: { goes: "by age", tables: { slices: { key: "account, start, holder", until: "until" } }, maps: [] },
   triggers: {
     goes: "stays",

@@ -4,7 +4,7 @@ import type { Vault } from "../ports/vault.ts"
 import type { RunHead } from "./log-reader.ts"
 import { sealEvents, type EventsText } from "./sealed-events.ts"
 import type { CreateOperation } from "./operations.ts"
-import type { RequestPreview } from "../ports/run-list.ts"
+import { originOf, type RequestPreview } from "../ports/run-list.ts"
 import { previewOfRequest } from "../ports/run-preview.ts"
 import { sealPreview } from "./sealed-previews.ts"
 import { newSecretsKey } from "./run-key.ts"
@@ -98,6 +98,7 @@ export function creationOf(
     workflow: run.request.workflow?.name ?? null,
     version: run.request.workflow?.version ?? null,
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
+    origin: originOf(run.request),
     keeper: run.request.keeper === undefined ? null : JSON.stringify(run.request.keeper),
     key_until: idempotency?.kept_until ?? null,
     owner: lease.owner,

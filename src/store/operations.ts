@@ -2,6 +2,7 @@ import type { Receipt } from "../ports/event-store.ts"
 import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import type { OutputKeeper } from "../ports/trigger-store.ts"
+import type { RunOrigin } from "../ports/run-list.ts"
 import type { OpenedWait, WaitKind } from "../ports/waits.ts"
 import type { LedgerRow, SliceRequest } from "../ports/ledger.ts"
 
@@ -42,6 +43,7 @@ export interface CreateOperation extends Blobs<
   readonly version: string | null
   /** JSON of what started it; null where a caller did. */
   readonly started_by: string | null
+  readonly origin: RunOrigin
   /** JSON of the schedule that remembers its output; null where none does. */
   readonly keeper: string | null
   /** Until when its idempotency key is remembered, also when the run is gone; null where it lives as long as the run. */
@@ -261,6 +263,24 @@ export interface PauseTriggerOperation extends Blobs<readonly []> {
   readonly name: string
   readonly paused: boolean
   readonly at: number
+}
+
+/** Blobs: plan and progress, sealed. */
+export interface AddActionOperation extends Blobs<readonly [plan: Uint8Array, progress: Uint8Array]> {
+  readonly kind: "add action"
+  readonly id: string
+  readonly caller: string
+  readonly by_operator: boolean
+  readonly due_at: number
+  readonly until: number
+}
+
+export interface AdvanceActionOperation extends Blobs<readonly [progress: Uint8Array]> {
+  readonly kind: "advance action"
+  readonly id: string
+  /** The revision that was read. */
+  readonly read: number
+  readonly due_at: number | null
 }
 
 export interface HoldOperation extends Blobs<readonly []> {

@@ -1,6 +1,13 @@
 import type { ErrorKind, RunTrigger, Usage } from "../log/events.ts"
 import { noUsage, showUsage } from "../log/usage.ts"
-import { comesAfter, openStatus, type ListedRun, type ListedStatus, type RunQuery } from "../ports/run-list.ts"
+import {
+  comesAfter,
+  openStatus,
+  type ListedRun,
+  type ListedStatus,
+  type RunOrigin,
+  type RunQuery,
+} from "../ports/run-list.ts"
 import { StoreFailure, type RunStatus } from "../ports/store.ts"
 import type { Vault } from "../ports/vault.ts"
 import { openRunKey } from "./run-key.ts"
@@ -11,13 +18,13 @@ import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
 /** A list reads as many as the first of these that is enough, mostly a page and one more: PostgreSQL plans a statement anew each time where the number is one of its values. */
 const pages = [21, 51, 101, 1001] as const
-const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, started_by, outcome, usage,
+const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, started_by, origin, outcome, usage,
   ${hasBegun} AS begun`
 /** Reading these, and opening them, takes as long as all the rest. */
 const previewColumns = ", key, preview, end_preview"
 
 /** The runs of a status: what is true of them, and the index to read, where another one would look at all runs. */
-const byStatus: Readonly<Record<ListedStatus, { readonly where: string; readonly index?: string }>> = {
+export const byStatus: Readonly<Record<ListedStatus, { readonly where: string; readonly index?: string }>> = {
   open: { where: "finished_at IS NULL AND waiting = 0", index: "runs_claimable" },
   queued: {
     where: `finished_at IS NULL AND waiting = 0 AND cancel_requested = 0 AND NOT ${hasBegun}`,
@@ -55,7 +62,7 @@ function* callers(): Steps<string[]> {
 }
 
 function* runsOf(caller: string, query: RunQuery, vault: Vault): Steps<ListedRun[]> {
-  const { workflows, version, status, since, until, error_kind, previews, limit, after } = query
+  const { workflows, version, status, started_by, since, until, error_kind, previews, limit, after } = query
   const conditions = ["caller = ?"]
   const values: SqlValue[] = [caller]
   if (workflows !== null) {
@@ -66,6 +73,10 @@ function* runsOf(caller: string, query: RunQuery, vault: Vault): Steps<ListedRun
   if (version !== null) {
     conditions.push("version = ?")
     values.push(version)
+  }
+  if (started_by !== null) {
+    conditions.push("origin = ?")
+    values.push(started_by)
   }
   // Only failed runs have a kind of error.
   const wanted = error_kind !== null && (status === null || status === "ended") ? "failed" : status
@@ -107,6 +118,7 @@ function listed(row: Row, vault: Vault | null): ListedRun {
     caller: row["caller"] as string,
     workflow: name === null ? null : { name, version: row["version"] as string },
     trigger: triggerIn(row),
+    started_by: row["origin"] as RunOrigin,
     status: outcome ?? state,
     error_kind: row["error_kind"] as ErrorKind | null,
     created_at: row["created_at"] as number,

@@ -250,6 +250,37 @@ export const migrations: readonly string[] = [
   -- Workflows of which a kept version is served; files: JSON of the versions that the replicas had then.
   CREATE TABLE pins (workflow TEXT PRIMARY KEY, version TEXT NOT NULL, at INTEGER NOT NULL, files TEXT NOT NULL) STRICT;
   CREATE INDEX runs_of_version ON runs (workflow, version, caller) WHERE workflow IS NOT NULL;
+  -- What started the run: request, schedule, webhook or rerun.
+  ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT 'request';
+  UPDATE runs SET origin = CASE WHEN started_by LIKE '%"webhook"%' THEN 'webhook' ELSE 'schedule' END WHERE started_by IS NOT NULL;
+  -- Ended runs for charts (ports/run-stats.ts), those that are deleted included; num is that of the run. It was made 400 days before "until".
+  CREATE TABLE ended_runs (
+    num INTEGER PRIMARY KEY,
+    until INTEGER NOT NULL,
+    caller TEXT NOT NULL,
+    workflow TEXT,
+    version TEXT,
+    origin TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    error_kind TEXT,
+    duration INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    cost INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX ended_runs_by_age ON ended_runs (until);
+  -- What is done to many runs at once (ports/run-actions.ts). Plan and progress are sealed; due_at is null once it is completed.
+  CREATE TABLE run_actions (
+    id TEXT PRIMARY KEY,
+    caller TEXT NOT NULL,
+    by_operator INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    due_at INTEGER,
+    until INTEGER NOT NULL,
+    plan BLOB NOT NULL,
+    progress BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX run_actions_due ON run_actions (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX run_actions_by_age ON run_actions (until);
   `,
   `
   -- Files (ports/file-store.ts). The contents are objects in another place, each named at random and encrypted with its own key, which is sealed here. content: a keyed

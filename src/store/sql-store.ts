@@ -28,6 +28,8 @@ import { endStatus, errorKindOf, type ListedRun, type RunQuery } from "../ports/
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { usageOfEvents } from "../log/usage-after.ts"
 import { listRuns } from "./run-list-reader.ts"
+import type { RunBucket, StatsQuery } from "../ports/run-stats.ts"
+import { readStats } from "./stats-reader.ts"
 import { Changes, type Looks } from "./changes.ts"
 import { LogReader, type RunHead } from "./log-reader.ts"
 import { sealEnd, sealEvents, textOfEvents } from "./sealed-events.ts"
@@ -41,6 +43,7 @@ import { keptOutput } from "../ports/kept-output.ts"
 import { SqlEvents } from "./sql-events.ts"
 import { SqlFiles } from "./sql-files.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
+import { SqlActions } from "./sql-actions.ts"
 import { SqlLedger } from "./sql-ledger.ts"
 import { SqlVersions } from "./sql-versions.ts"
 import type { LedgerRow } from "../ports/ledger.ts"
@@ -68,6 +71,7 @@ export class SqlStore implements RunStore {
   readonly sentEvents: SqlEvents
   readonly versions: SqlVersions
   readonly files: SqlFiles
+  readonly actions: SqlActions
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -91,6 +95,7 @@ export class SqlStore implements RunStore {
     this.waits = new SqlWaits(medium, this.#reader, waits, this.#changes, vault, clock)
     this.questions = new Questions(this.waits)
     this.triggers = new SqlTriggers(medium, vault)
+    this.actions = new SqlActions(medium, vault)
     this.ledger = new SqlLedger(medium, clock)
     this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
     this.versions = new SqlVersions(medium, vault, clock)
@@ -157,6 +162,10 @@ export class SqlStore implements RunStore {
 
   async list(query: RunQuery): Promise<ListedRun[]> {
     return this.#medium.read(listRuns(query, this.#vault))
+  }
+
+  async stats(query: StatsQuery): Promise<RunBucket[]> {
+    return this.#medium.read(readStats(query))
   }
 
   async request(run_id: string): Promise<RunRequest> {

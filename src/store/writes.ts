@@ -8,6 +8,8 @@ import type {
   AddFileOperation,
   DeleteFileOperation,
   ForgetObjectsOperation,
+  AddActionOperation,
+  AdvanceActionOperation,
   AppendOperation,
   AppendResult,
   CachePurgeOperation,
@@ -48,6 +50,8 @@ import { addSecrets, eraseSecrets } from "./secrets-writer.ts"
 import { keepKey, keepOutput, keptKey, pauseTrigger, writeTrigger } from "./trigger-writer.ts"
 import { beginningEntry } from "../ports/ledger.ts"
 import { hold, setEntries } from "./ledger-writer.ts"
+import { countEnded } from "./stats-writer.ts"
+import { addAction, advanceAction } from "./action-writer.ts"
 import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 import { keepVersion, pinWorkflow, serveVersions, sweepVersions, withdrawVersion } from "./version-writer.ts"
 
@@ -129,6 +133,8 @@ export class Writes {
     "forget objects": (operation: ForgetObjectsOperation) => forgetObjects(operation),
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
+    "add action": (operation: AddActionOperation) => addAction(operation),
+    "advance action": (operation: AdvanceActionOperation) => advanceAction(operation),
     "hold slices": (operation: HoldOperation) => hold(operation),
     "keep version": (operation: KeepVersionOperation) => keepVersion(operation),
     "withdraw version": (operation: WithdrawVersionOperation) => withdrawVersion(operation),
@@ -172,8 +178,8 @@ export class Writes {
     // `resumable` is always 1: earlier releases, which may share the tables, cancel a run with 0 instead of resuming it.
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, keeper, preview)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -190,6 +196,7 @@ export class Writes {
       operation.notify_events,
       operation.notify_receiver,
       operation.started_by,
+      operation.origin,
       operation.keeper,
       preview,
     )
@@ -312,16 +319,17 @@ export class Writes {
     return true
   }
 
-  /** In one statement: each change of a row writes all of it again. */
+  /** In one statement: each change of a row writes all of it again. Only a run that has not ended gets here. */
   *#finish(
     num: number,
     finished_at: number,
     { outcome, error_kind, usage, end_preview, alone, bytes }: RunEnd,
   ): Steps<void> {
     if (bytes !== null) yield* count(num, bytes)
-    yield* run(
+    const ended = yield* get(
       `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), end_preview = ?, bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
-         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?`,
+         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?
+       RETURNING created_at, usage`,
       finished_at,
       outcome,
       error_kind,
@@ -330,6 +338,7 @@ export class Writes {
       bytes,
       num,
     )
+    if (ended !== undefined) yield* countEnded(num, finished_at, ended)
     this.residue = true
     this.#known.delete(num)
     if (alone) return

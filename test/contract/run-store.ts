@@ -4,6 +4,7 @@ import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
 import { counting } from "./run-store/counting.ts"
+import { charting } from "./run-store/charting.ts"
 import { creating } from "./run-store/creating.ts"
 import { deleting } from "./run-store/deleting.ts"
 import { filing } from "./run-store/filing.ts"
@@ -41,6 +42,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     waitingContract(onBench)
     caching(onBench)
     listing(onBench)
+    charting(onBench)
     retaining(onBench)
     deleting(onBench)
     notifyingContract(onBench)

@@ -6,6 +6,7 @@ import type { LogEvent } from "../../src/log/events.ts"
 import { isTerminal } from "../../src/log/events.ts"
 import { LedgerFold } from "../../src/log/ledger-fold.ts"
 import { allRuns } from "../../src/ports/run-list.ts"
+import { bucketsOf, countedRun } from "../../src/ports/run-stats.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { showMoney, toMoney } from "../../src/log/money.ts"
 import { secretOf, type Client, type Job } from "./client.ts"
@@ -159,6 +160,12 @@ async function useProblems(store: RunStore): Promise<string[]> {
   for (const [name, sum] of said) found.push(`the ledger has nothing of model ${name}: ${JSON.stringify(sum)}`)
   const begun = (await store.ledger.spending({ ...all, by: "day" })).reduce((sum, day) => sum + day.runs, 0)
   if (begun !== runs.length) found.push(`the ledger has ${begun} runs, and there are ${runs.length}`)
+  const query = { ...allRuns, since: 0, min_cost: null, min_seconds: null, unit: "hour" } as const
+  const counted = bucketsOf(runs.flatMap((run) => countedRun(run, query)))
+  const stored = await store.stats(query)
+  if (JSON.stringify(stored) !== JSON.stringify(counted)) {
+    found.push(`the counts are ${JSON.stringify(stored)}, and the runs say ${JSON.stringify(counted)}`)
+  }
   return found
 }
 

@@ -15,6 +15,13 @@ export interface PlantedBug {
 // Each is a bug that was made, or nearly made, in a system of this kind. The simulation has to catch every one of them.
 export const plantedBugs: readonly PlantedBug[] = [
   {
+    name: "a run that fails is not counted for charts",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "    this.#ended.push({",
+    to: '    if (end.type !== "workflow_failed") this.#ended.push({',
+    seed: 1,
+  },
+  {
     name: "who takes a run over forgets what it has used",
     file: "src/run/log/read-past.ts",
     from: "      ledger.take(event)\n",

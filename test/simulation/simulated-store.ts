@@ -8,6 +8,8 @@ import type {
 import type { FileStore } from "../../src/ports/file-store.ts"
 import type { EventStore } from "../../src/ports/event-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
+import type { ActionStore } from "../../src/ports/run-actions.ts"
+import type { RunBucket, StatsQuery } from "../../src/ports/run-stats.ts"
 import type { WakeUp } from "../../src/base/wake-up.ts"
 import type { Alarm } from "../../src/log/replay-data.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
@@ -272,6 +274,10 @@ export class SimulatedStore implements RunStore {
     }
   }
 
+  stats(query: StatsQuery): Promise<RunBucket[]> {
+    return this.#send(() => this.#store.stats(query))
+  }
+
   list(query: RunQuery): Promise<ListedRun[]> {
     return this.#send(() => this.#store.list(query))
   }
@@ -406,6 +412,13 @@ export class SimulatedStore implements RunStore {
     named: (objects) => this.#send(() => this.#store.files.named(objects)),
     forget: (objects) => this.#send(() => this.#store.files.forget(objects)),
     totals: (caller) => this.#send(() => this.#store.files.totals(caller)),
+  }
+
+  readonly actions: ActionStore = {
+    add: (...request) => this.#send(() => this.#store.actions.add(...request)),
+    read: (id) => this.#send(() => this.#store.actions.read(id)),
+    advance: (...request) => this.#send(() => this.#store.actions.advance(...request)),
+    due: (now, limit) => this.#send(() => this.#store.actions.due(now, limit)),
   }
 
   readonly triggers: TriggerStore = {

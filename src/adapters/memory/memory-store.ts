@@ -4,7 +4,8 @@ import { Tally } from "../../base/tally.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../log/events.ts"
 import { usageAfter } from "../../log/usage-after.ts"
-import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { comesAfter, fitsQuery, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { bucketsOf, countedRun, statsMs, type RunBucket, type StatsQuery } from "../../ports/run-stats.ts"
 import type { Alarm } from "../../log/replay-data.ts"
 import { armed } from "../../ports/waits.ts"
 import { followLog } from "../../ports/follow-log.ts"
@@ -34,6 +35,7 @@ import { MemoryFiles } from "./memory-files.ts"
 import { MemoryEvents } from "./memory-events.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
+import { MemoryActions } from "./memory-actions.ts"
 import { MemoryLedger } from "./memory-ledger.ts"
 import { MemoryVersions } from "./memory-versions.ts"
 import { noRuns, type RunCounts } from "../../ports/version-store.ts"
@@ -55,6 +57,8 @@ import {
 const pageEvents = 100
 const tombstoneMs = 30 * 24 * 3_600_000
 const maxTombstones = 100_000
+/** Runs that charts count: no disk grows with them. */
+const maxEnded = 100_000
 
 /** Keeps runs in this process and nowhere else: for tests, and for `WIRE_STORE=memory`. */
 export class MemoryStore implements RunStore {
@@ -67,6 +71,7 @@ export class MemoryStore implements RunStore {
   readonly sentEvents: MemoryEvents
   readonly versions: MemoryVersions
   readonly files: MemoryFiles
+  readonly actions = new MemoryActions()
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -85,6 +90,8 @@ export class MemoryStore implements RunStore {
   readonly #stored = new Tally()
   /** Runs that have ended, or wait for people, since somebody last asked what is stored: most services never ask. */
   readonly #uncounted = new Set<StoredRun>()
+  /** Runs that have ended, for charts. */
+  #ended: ListedRun[] = []
   #closed = false
 
   constructor(clock: Clock) {
@@ -146,17 +153,12 @@ export class MemoryStore implements RunStore {
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
-    const { caller, workflows, version, status, since, until, error_kind, previews, limit, after } = query
+    const { caller, previews, limit, after } = query
     const found: ListedRun[] = []
     for (const [run_id, run] of this.#runs) {
       if (caller !== null && run.caller !== caller) continue
       const listed = listedRun(run_id, run, false)
-      if (workflows !== null && !workflows.includes(listed.workflow?.name ?? "")) continue
-      if (version !== null && listed.workflow?.version !== version) continue
-      if (since !== null && listed.created_at < since) continue
-      if (until !== null && listed.created_at >= until) continue
-      if (error_kind !== null && listed.error_kind !== error_kind) continue
-      if (fitsStatus(listed.status, status) && (after === null || comesAfter(listed, after))) found.push(listed)
+      if (fitsQuery(listed, query) && (after === null || comesAfter(listed, after))) found.push(listed)
     }
     const page = found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, limit)
     if (!previews) return page
@@ -164,6 +166,13 @@ export class MemoryStore implements RunStore {
       const run = this.#runs.get(run_id)
       return run === undefined ? [] : [listedRun(run_id, run, true)]
     })
+  }
+
+  async stats(query: StatsQuery): Promise<RunBucket[]> {
+    const open = [...this.#runs].flatMap(([run_id, run]) =>
+      run.finished_at === null ? [listedRun(run_id, run, false)] : [],
+    )
+    return bucketsOf([...this.#ended, ...open].flatMap((run) => countedRun(run, query)))
   }
 
   async request(run_id: string): Promise<RunRequest> {
@@ -252,6 +261,9 @@ export class MemoryStore implements RunStore {
     const kept = keptOutput(keeper, end)
     if (keeper !== undefined && kept !== null) this.triggers.keep(keeper.id, run_id, kept)
     run.finished_at = Date.parse(end.at)
+    // Nothing that leads to the run: it may be deleted.
+    if (this.#ended.length >= maxEnded) this.#ended.splice(0, maxEnded / 10)
+    this.#ended.push({ ...listedRun("", { ...run, events: [end] }, false), trigger: null })
     run.fence++
     run.request = { ...run.request, secrets: {} }
     this.waits.withdraw(run_id, run.finished_at)
@@ -355,6 +367,8 @@ export class MemoryStore implements RunStore {
     for (const [slot, { until }] of this.#keptKeys) if (until <= now) this.#keptKeys.delete(slot)
     this.cache.sweep(now)
     this.ledger.sweep(now)
+    this.actions.sweep(now)
+    this.#ended = this.#ended.filter(({ created_at }) => created_at + statsMs > now)
     this.sentEvents.sweep(now)
     this.files.sweep(now)
     return swept

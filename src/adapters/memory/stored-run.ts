@@ -3,7 +3,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import { memoryOf } from "../../base/memory-of.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
-import { endStatus, errorKindOf, openStatus, type ListedRun } from "../../ports/run-list.ts"
+import { endStatus, errorKindOf, openStatus, originOf, type ListedRun } from "../../ports/run-list.ts"
 import { previewOfEnd, previewOfRequest } from "../../ports/run-preview.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
 import { noUsage, showUsage } from "../../log/usage.ts"
@@ -97,6 +97,7 @@ export function listedRun(run_id: string, run: StoredRun, previews: boolean): Li
     caller,
     workflow: run.request.workflow ?? null,
     trigger: run.request.trigger ?? null,
+    started_by: originOf(run.request),
     status,
     error_kind: end === undefined ? null : errorKindOf(end),
     created_at,

@@ -33,6 +33,7 @@ function create(run_id: string): CreateOperation {
     workflow: null,
     version: null,
     started_by: null,
+    origin: "request",
     keeper: null,
     key_until: null,
     owner: "o",

@@ -1,7 +1,8 @@
 import { totalTokens } from "../../log/usage.ts"
 import type { Command } from "commander"
-import type { ListedRunAnswer, RunAnswer, RunsRequest, StreamEvent } from "../../client/client.ts"
-import { startedByWords } from "../../api/runs.ts"
+import type { ListedRunAnswer, RunAnswer, RunsRequest, RunStatsRequest, StreamEvent } from "../../client/client.ts"
+import { startedByWords } from "../../api/run-filters.ts"
+import { statsUnitNames } from "../../api/run-stats.ts"
 import { runStatuses } from "../../api/execute.ts"
 import { errorKinds } from "../../check/error-kinds.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
@@ -16,18 +17,8 @@ import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-interface ListFlags extends ServiceFlags {
-  readonly status?: string
-  readonly since?: string
-  readonly errorKind?: string
-  readonly workflow?: readonly string[]
+interface ListFlags extends FilterFlags {
   readonly q?: string
-  readonly version?: string
-  readonly startedBy?: string
-  readonly minCost?: string
-  readonly minSeconds?: string
-  readonly until?: string
-  readonly caller?: string
   readonly limit?: string
   readonly after?: string
 }
@@ -44,21 +35,8 @@ interface RerunFlags extends ServiceFlags {
 
 export function runsCommand(runs: Command): void {
   runs.description("Lists the runs of a running service, newest first. With an operator's key: those of all callers.")
-  serviceOptions(runs)
-    .option("--status <status>", `one of ${[...runStatuses, "open", "ended"].join(", ")}`)
-    .option("--since <time>", "only runs that were made since: 2026-11-16T22:15:00Z, or how long ago, such as 1h")
-    .option("--error-kind <kind>", "only runs that failed with an error of this kind, such as provider_error")
-    .option("--workflow <name>", "only runs of the workflow with this name; may be repeated", several)
-    .option(
-      "--q <words>",
-      "only runs with all of these words in their id, workflow, input, output or error, as the list shows them",
-    )
-    .option("--version <version>", "only runs of this version of a workflow")
-    .option("--started-by <what>", `one of ${startedByWords.join(", ")}`)
-    .option("--min-cost <cost>", "only runs that cost at least this")
-    .option("--min-seconds <seconds>", "only runs that have ended and took at least this long")
-    .option("--until <time>", "only runs that were made before: a time, or how long ago")
-    .option("--caller <name>", "only runs of this caller; for operators")
+  filterOptions(serviceOptions(runs))
+    .option("--q <words>", qHelp)
     .option("--limit <n>", "how many, 1 to 500; 50 unless given")
     .option("--after <cursor>", "goes on where another page ended")
     .addHelpText(
@@ -68,6 +46,8 @@ Examples:
   wire runs --status failed --since 1h
   wire runs --q "acme invoice" --min-cost 0.5
   wire runs --url https://wire.example.com --json | jq -r '.runs[].run_id'
+  wire runs stats --since 24h
+  wire runs retry --status failed --since 1h --dry-run
   wire runs events 4f2a… --follow
   wire runs delete 4f2a…
 
@@ -96,6 +76,57 @@ Exit code: 0 when all is well, 1 when the service refuses or cannot be reached, 
     },
   )
   addRerun(runs)
+  addStats(runs)
+  addRetry(runs)
+}
+
+const qHelp = "only runs with all of these words in their id, workflow, input, output or error, as the list shows them"
+
+/** The filters that list, counts and actions share. */
+function filterOptions(command: Command): Command {
+  return command
+    .option("--status <status>", `one of ${[...runStatuses, "open", "ended"].join(", ")}`)
+    .option("--since <time>", "only runs that were made since: 2026-11-16T22:15:00Z, or how long ago, such as 1h")
+    .option("--error-kind <kind>", "only runs that failed with an error of this kind, such as provider_error")
+    .option("--workflow <name>", "only runs of the workflow with this name; may be repeated", several)
+    .option("--version <version>", "only runs of this version of a workflow")
+    .option("--started-by <what>", `one of ${startedByWords.join(", ")}`)
+    .option("--min-cost <cost>", "only runs that cost at least this")
+    .option("--min-seconds <seconds>", "only runs that have ended and took at least this long")
+    .option("--until <time>", "only runs that were made before: a time, or how long ago")
+    .option("--caller <name>", "only runs of this caller; for operators")
+}
+
+interface FilterFlags extends ServiceFlags {
+  readonly status?: string
+  readonly since?: string
+  readonly errorKind?: string
+  readonly workflow?: readonly string[]
+  readonly version?: string
+  readonly startedBy?: string
+  readonly minCost?: string
+  readonly minSeconds?: string
+  readonly until?: string
+  readonly caller?: string
+}
+
+function filtersOf(flags: FilterFlags): Omit<RunStatsRequest, "by" | "since" | "until"> & {
+  readonly since?: string
+  readonly until?: string
+} {
+  const { workflow, version, caller, startedBy, minCost, minSeconds, status, errorKind, since, until } = flags
+  return {
+    ...(status !== undefined && { status: oneOf("--status", status, [...runStatuses, "open", "ended"]) }),
+    ...(errorKind !== undefined && { error_kind: oneOf("--error-kind", errorKind, errorKinds) }),
+    ...(since !== undefined && { since: readSince(since, "--since").toISOString() }),
+    ...(until !== undefined && { until: readSince(until, "--until").toISOString() }),
+    ...(version !== undefined && { version }),
+    ...(caller !== undefined && { caller }),
+    ...(startedBy !== undefined && { started_by: oneOf("--started-by", startedBy, startedByWords) }),
+    ...(minCost !== undefined && { min_cost: readAmount("--min-cost", minCost) }),
+    ...(minSeconds !== undefined && { min_seconds: readAmount("--min-seconds", minSeconds) }),
+    ...(workflow !== undefined && { workflow }),
+  }
 }
 
 function addOne(
@@ -136,19 +167,10 @@ function addEach(
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 async function list(call: ServiceCall, flags: ListFlags): Promise<void> {
-  const { limit, after, workflow, q, version, caller, startedBy, minCost, minSeconds } = flags
+  const { limit, after, q } = flags
   const page = await call.client.runs({
-    ...(flags.status !== undefined && { status: oneOf("--status", flags.status, [...runStatuses, "open", "ended"]) }),
-    ...(flags.errorKind !== undefined && { error_kind: oneOf("--error-kind", flags.errorKind, errorKinds) }),
-    ...(flags.since !== undefined && { since: readSince(flags.since, "--since") }),
-    ...(flags.until !== undefined && { until: readSince(flags.until, "--until") }),
+    ...filtersOf(flags),
     ...(q !== undefined && { q }),
-    ...(version !== undefined && { version }),
-    ...(caller !== undefined && { caller }),
-    ...(startedBy !== undefined && { started_by: oneOf("--started-by", startedBy, startedByWords) }),
-    ...(minCost !== undefined && { min_cost: readAmount("--min-cost", minCost) }),
-    ...(minSeconds !== undefined && { min_seconds: readAmount("--min-seconds", minSeconds) }),
-    ...(workflow !== undefined && { workflow }),
     ...(limit !== undefined && { limit: readLimit(limit) }),
     ...(after !== undefined && { after }),
   } satisfies RunsRequest)
@@ -284,6 +306,73 @@ async function rerun(call: ServiceCall, earlier: string, flags: RerunFlags): Pro
     if (isTerminal(event.type) && event.type !== "workflow_completed") process.exitCode = 1
   }
   if (follow !== true) call.print({ run_id }, () => [`${run_id}: started`])
+}
+
+// ----------------------------------------------------------------------------------------------------- counts and actions
+
+function addStats(runs: Command): void {
+  const command = runs
+    .command("stats")
+    .summary("count runs by hour or day")
+    .description(
+      "Counts runs by the hour or day of their creation: how many, how many failed, how long they took, what they used. Those that were deleted count for 400 days.",
+    )
+    .option("--by <unit>", `${statsUnitNames.join(" or ")}; hour unless given`)
+  filterOptions(serviceOptions(command)).action((_: unknown, self: Command) => {
+    const flags = self.optsWithGlobals<FilterFlags & { readonly by?: string }>()
+    return callService(flags, async (call) => {
+      const by = flags.by === undefined ? {} : { by: oneOf("--by", flags.by, statsUnitNames) }
+      const answer = await call.client.runStats({ ...filtersOf(flags), ...by })
+      const heads = [answer.by.toUpperCase(), "RUNS", "FAILED", "WAITING", "P50", "P95", "TOKENS", "COST"]
+      const rows = answer.buckets.map(({ at, runs: count, failed, waiting, p50_ms, p95_ms, tokens, cost }) => [
+        at.slice(0, answer.by === "day" ? 10 : 16).replace("T", " "),
+        ...[count, failed, waiting].map((one) => (one === 0 ? null : String(one))),
+        ...[p50_ms, p95_ms].map((ms) => (ms === null ? null : seconds(ms))),
+        ...[tokens, cost].map((one) => (one === 0 ? null : String(one))),
+      ])
+      call.table(answer, heads, rows, "There are no such runs.")
+    })
+  })
+}
+
+const pollMs = 500
+
+function addRetry(runs: Command): void {
+  const command = runs
+    .command("retry")
+    .summary("run again what failed")
+    .description(
+      "Starts a re-run of each run that failed or was cancelled and that the filters find, with the secrets of the server. Exit code 1 where one was not started.",
+    )
+    .option("--q <words>", qHelp)
+    .option("--dry-run", "say how many they are, and start nothing")
+  filterOptions(serviceOptions(command)).action((_: unknown, self: Command) => {
+    const flags = self.optsWithGlobals<FilterFlags & { readonly q?: string; readonly dryRun?: true }>()
+    return callService(flags, (call) => retry(call, flags))
+  })
+}
+
+async function retry(
+  call: ServiceCall,
+  flags: FilterFlags & { readonly q?: string; readonly dryRun?: true },
+): Promise<void> {
+  const filter = { ...filtersOf(flags), ...(flags.q !== undefined && { q: flags.q }) }
+  if (Object.keys(filter).length === 0) throw new WrongValue("Give a filter, such as --status failed.")
+  const dry_run = flags.dryRun === true
+  const { id } = await call.client.startRunsAction({ action: "retry_failed", filter, dry_run })
+  let state = await call.client.runsAction(id)
+  while (state.status === "running") {
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+    state = await call.client.runsAction(id)
+  }
+  const { matched, failed } = state
+  call.print({ id, dry_run, ...state }, () => [
+    dry_run
+      ? `${matched - failed.length} of ${matched} runs would be started again.`
+      : `${state.done} of ${matched} runs were started again.`,
+    ...failed.map(({ run_id, message }) => `${run_id}: ${message}`),
+  ])
+  if (!dry_run && failed.length > 0) process.exitCode = 1
 }
 
 // ----------------------------------------------------------------------------------------------------------------- flags

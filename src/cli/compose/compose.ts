@@ -302,7 +302,7 @@ export async function compose(
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
   const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
   const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
-  const { app, drain, streams, close } = createServer({
+  const { app, drain, streams, actions, close } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
     transit: transitBounds(settings.maxBody, perCaller < settings.maxRuns),
@@ -391,6 +391,7 @@ export async function compose(
       // Before schedules: a pin decides which ones there are.
       await versions?.start()
       triggers?.start().catch((error: unknown) => log.error({ err: error }, "unexpected error"))
+      actions.start()
       // A process that died may have left a deletion half done.
       sweep()
       log.info({ version: about.version, address, store: withoutLogin(settings.store) }, "service started")
@@ -404,6 +405,7 @@ export async function compose(
       drain()
       await triggers?.stop()
       await versions?.stop()
+      await actions.stop()
       await runs.drain(graceMs)
       budgetFile?.stop()
       await budgets?.close()

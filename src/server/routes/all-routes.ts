@@ -4,6 +4,7 @@ import { chatCompletionRoute } from "../protocols/openai/chat-completions.ts"
 import { modelRoutes } from "../protocols/openai/models.ts"
 import { responseRoutes } from "../protocols/openai/responses.ts"
 import type { RateLimit } from "../rate-limit.ts"
+import type { RunActions } from "../run-actions.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { cacheRoutes } from "./cache.ts"
@@ -15,6 +16,7 @@ import { mcpRoutes } from "./mcp.ts"
 import { operationRoutes } from "./operations.ts"
 import { questionRoutes } from "./questions.ts"
 import { rerunRoute } from "./rerun.ts"
+import { runActionRoutes } from "./run-actions.ts"
 import { runListRoute } from "./run-list.ts"
 import { runRoutes } from "./runs.ts"
 import { sourceRoutes } from "./source.ts"
@@ -28,10 +30,11 @@ interface RouteOptions extends Pick<Parameters<typeof mcpRoutes>[1], "transit" |
   readonly limit: RateLimit
   readonly logBug: (bug: unknown, route: string) => void
   readonly isDraining: () => boolean
+  readonly actions: RunActions
 }
 
 export function allRoutes(app: FastifyInstance, parts: RouteDependencies, options: RouteOptions): void {
-  const { server, limit, logBug, transit, explained, isDraining } = options
+  const { server, limit, logBug, transit, explained, isDraining, actions } = options
   const isOpenToAll = server.keys.length === 0 && !server.loopback
   operationRoutes(app, server, isDraining)
   executeRoute(app, parts)
@@ -51,6 +54,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   hookRoutes(app, parts, limit, server.maxBody)
   spendingRoutes(app, parts, server)
   runListRoute(app, parts, isOpenToAll)
+  runActionRoutes(app, parts, actions, isOpenToAll)
   questionRoutes(app, parts, isOpenToAll)
   eventRoutes(app, parts, isOpenToAll)
   fileRoutes(app, parts, isOpenToAll)

@@ -43,7 +43,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
 }
 
 /** The new run takes what the body leaves out from the earlier run, except secrets: they must be sent again. */
-function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunRequest {
+export function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunRequest {
   const { workflow_source, workflow_source_base64 } = body
   if (workflow_source !== undefined && workflow_source_base64 !== undefined) {
     throw refuse("invalid_request", "Send `workflow_source` or `workflow_source_base64`, not both")
@@ -96,8 +96,8 @@ async function asServed({ folder, serverSecrets }: RouteDependencies, again: Run
  * Why a re-run of a workflow with a name conflicts with what is served: the server's secrets go to a re-run only while it serves a workflow of
  * that name, and with `same_version` nothing but the same version runs.
  */
-async function whyNotServed(
-  { folder, serverSecrets }: RouteDependencies,
+export async function whyNotServed(
+  { folder, serverSecrets }: Pick<RouteDependencies, "folder" | "serverSecrets">,
   plan: Plan,
   { workflow, secrets }: RunRequest,
   sameVersion: boolean,

@@ -1,16 +1,18 @@
 import type { FastifyInstance } from "fastify"
 import { isoTime } from "../../base/iso-time.ts"
-import { parseTime } from "../../base/parse-time.ts"
 import { defaultLimit } from "../../api/page.ts"
-import { listRuns, notATime, type ListedRunAnswer } from "../../api/runs.ts"
+import { listRuns, type ListedRunAnswer } from "../../api/runs.ts"
+import { getRunStats, maxBuckets, type RunStatsAnswer } from "../../api/run-stats.ts"
+import { nano } from "../../ports/ledger.ts"
 import type { ListedRun, RunPosition } from "../../ports/run-list.ts"
+import { statsUnits } from "../../ports/run-stats.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { previewOf } from "../run-preview.ts"
-import { detailsOf, searchRuns, wordsOf } from "../run-search.ts"
+import { readFilters, readSearch } from "../run-filters.ts"
+import { detailsOf, searchRuns } from "../run-search.ts"
 import { refuseAt } from "../http-error.ts"
 import { jsonType, ListPage } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { callerOf } from "../caller-of.ts"
 import { serve } from "../serve-route.ts"
 
 /** `GET /runs`: the caller's runs, newest first; to operators those of all callers. */
@@ -18,23 +20,9 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
   serve(app, listRuns, async (request, reply) => {
     const { isOperator } = request
     if (isOpenToStrangers && !isOperator) throw listNeedsKeys("runs")
-    const { q, workflow, limit: most = defaultLimit, after, since, until, include, caller, ...rest } = request.query
-    const { version = null, status = null, error_kind = null } = rest
-    if (caller !== undefined && !isOperator) {
-      throw refuseAt("invalid_request", "caller", "`caller` is for operators: a caller's list has its own runs")
-    }
-    const query = {
-      caller: isOperator ? (caller ?? null) : callerOf(request),
-      workflows: workflow === undefined ? null : typeof workflow === "string" ? [workflow] : workflow,
-      version,
-      status,
-      error_kind,
-      since: since === undefined ? null : readTime(since, "since"),
-      until: until === undefined ? null : readTime(until, "until"),
-      after: after === undefined ? null : readCursor(after),
-    }
-    const { started_by = null, min_cost = null, min_seconds = null } = rest
-    const filter = { words: q === undefined ? [] : readWords(q), started_by, min_cost, min_seconds }
+    const { limit: most = defaultLimit, after, include, ...given } = request.query
+    const { query: filters, filter } = readSearch(request, given)
+    const query = { ...filters, after: after === undefined ? null : readCursor(after) }
     const text = await parts.answers.make(request, async () => {
       const { found, stoppedAt } = await searchRuns(parts.store, query, filter, most)
       const page = new ListPage()
@@ -50,6 +38,28 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
       return page.write("runs", { after: { next: next === null ? null : cursorOf(next), searched_back_to } })
     })
     return reply.type(jsonType).send(text)
+  })
+
+  serve(app, getRunStats, async (request) => {
+    if (isOpenToStrangers && !request.isOperator) throw listNeedsKeys("runs")
+    const { by: unit = "hour", ...given } = request.query
+    const filters = readFilters(request, given)
+    const ms = statsUnits[unit]
+    const until = filters.until ?? parts.clock.now()
+    const last = Math.ceil(until / ms)
+    const since = filters.since ?? (last - maxBuckets) * ms
+    if (since > until) throw refuseAt("invalid_request", "since", "`since` must not be after `until`")
+    if (last - Math.floor(since / ms) > maxBuckets) {
+      const message = `From \`since\` to \`until\` there are more than ${maxBuckets} ${unit}s`
+      throw refuseAt("invalid_request", "since", message, unit === "hour" ? "Ask with `by=day`." : undefined)
+    }
+    const found = await parts.store.stats({ ...filters, since, unit })
+    return {
+      by: unit,
+      since: isoTime(since),
+      until: isoTime(until),
+      buckets: found.map(({ at, cost, ...counts }) => ({ at: isoTime(at), ...counts, cost: cost / nano })),
+    } satisfies RunStatsAnswer
   })
 }
 
@@ -68,19 +78,6 @@ function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
     usage,
     ...detailsOf(run),
   }
-}
-
-function readWords(text: string): string[] {
-  const words = wordsOf(text)
-  if (words.length === 0) throw refuseAt("invalid_request", "q", "`q` has at least one word")
-  return words
-}
-
-function readTime(text: string, name: string): number {
-  // An unescaped `+` of a query arrives as a blank.
-  const ms = parseTime(text.replace(" ", "+"))
-  if (ms === undefined) throw refuseAt("invalid_request", name, notATime)
-  return ms
 }
 
 function cursorOf({ created_at, run_id }: RunPosition): string {

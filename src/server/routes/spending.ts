@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { isoTime } from "../../base/iso-time.ts"
 import { parseTime } from "../../base/parse-time.ts"
-import { notATime } from "../../api/runs.ts"
+import { notATime } from "../../api/run-filters.ts"
 import { listBudgets, listSpending, type BudgetsAnswer, type SpendingAnswer } from "../../api/spending.ts"
 import { hourMs, type Spending, type SpendingKey } from "../../ports/ledger.ts"
 import { shownAmount } from "../../run/budget/budget-list.ts"

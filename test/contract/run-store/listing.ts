@@ -90,6 +90,7 @@ export function listing(onBench: OnBench): void {
       run_id: made[0],
       caller: "ann",
       workflow: workflow("tickets/triage"),
+      started_by: "request",
       status: "queued",
       error_kind: null,
       trigger: null,
