@@ -48,6 +48,8 @@ function Page(): ComponentChildren {
       return <WorkflowsPage />
     case "triggers":
       return <TriggersPage />
+    case "budgets":
+      return <LaterPage>{({ BudgetsPage }) => <BudgetsPage />}</LaterPage>
     case "health":
       return <HealthPage />
   }

@@ -1,8 +1,7 @@
 import { signal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { apiKey, asksForKey, baseUrl, client, toWireError } from "../service/service.ts"
-import { WireworksError, type BudgetsAnswer } from "../../src/client/client.ts"
-import { showMoment } from "../ui/show.ts"
+import { apiKey, asksForKey, baseUrl, toWireError } from "../service/service.ts"
+import { WireworksError } from "../../src/client/client.ts"
 import { healthFacts, readMetrics, type HealthFact } from "./health-facts.ts"
 
 const everyMs = 5_000
@@ -12,7 +11,6 @@ interface Health {
   readonly readiness: string
   readonly isReady: boolean
   readonly facts: readonly HealthFact[]
-  readonly budgets: BudgetsAnswer["budgets"]
   /** Why there are no numbers. */
   readonly trouble: string | null
 }
@@ -25,14 +23,7 @@ async function load(): Promise<void> {
     const ready = await fetch(`${baseUrl}/readyz`)
     const { status } = (await ready.json()) as { status: string }
     const { facts, trouble } = await numbers()
-    // Services beyond loopback without keys have no such list.
-    const budgets =
-      trouble === null
-        ? await client()
-            .budgets()
-            .catch(() => [])
-        : []
-    health.value = { readiness: status, isReady: ready.ok, facts, budgets, trouble }
+    health.value = { readiness: status, isReady: ready.ok, facts, trouble }
     unreachable.value = false
   } catch {
     unreachable.value = true
@@ -87,34 +78,7 @@ export function HealthPage() {
             </div>
           ))}
         </dl>
-        {now.budgets.length === 0 ? null : <Budgets budgets={now.budgets} />}
       </div>
-    </section>
-  )
-}
-
-/** What may be used, and what is used of it. */
-function Budgets({ budgets }: Pick<Health, "budgets">) {
-  return (
-    <section aria-label="Budgets">
-      <h2 class="budgets-title">Budgets</h2>
-      <dl class="health-facts">
-        {budgets.map(({ path, caller, limit, used, reserved, resets_at }) => (
-          <div key={`${path} ${caller ?? ""}`} class={used + reserved >= limit ? "wrong" : undefined}>
-            <dt>
-              {path}
-              {caller === undefined || caller === "" ? "" : ` (${caller})`}
-            </dt>
-            <dd>
-              {used.toLocaleString("en")} of {limit.toLocaleString("en")}
-            </dd>
-            <dd class="budget-more">
-              {reserved > 0 ? `${reserved.toLocaleString("en")} reserved, ` : ""}begins anew{" "}
-              {showMoment(Date.parse(resets_at))}
-            </dd>
-          </div>
-        ))}
-      </dl>
     </section>
   )
 }

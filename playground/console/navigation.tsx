@@ -10,6 +10,7 @@ export const pageLabels: Readonly<Record<PageName, string>> = {
   questions: "Questions",
   workflows: "Workflows",
   triggers: "Triggers",
+  budgets: "Budgets",
   health: "Health",
 }
 

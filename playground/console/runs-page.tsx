@@ -4,6 +4,7 @@ import { counted, showMoment } from "../ui/show.ts"
 import { LaterPage } from "./later-page.tsx"
 import { changed, goTo, place } from "./place.ts"
 import { RunActions } from "./run-actions.tsx"
+import { RunCharts } from "./run-charts.tsx"
 import { RunFilters } from "./run-filters.tsx"
 import { filterKey, isLoading, listTrouble, loadMore, loadRuns, newRuns, refresh, runList } from "./run-list.ts"
 import { hasFilters } from "./run-query.ts"
@@ -36,6 +37,7 @@ export function RunsPage() {
     <div class={run === null ? "console-split" : "console-split has-run"}>
       <section class="pane console-list" aria-label="Runs">
         <RunFilters />
+        <RunCharts />
         <RunActions />
         <Rows />
       </section>

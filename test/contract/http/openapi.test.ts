@@ -96,9 +96,10 @@ for (const keys of [false, true]) {
         problems: { severity: string; message: string; ruleId: string; location: { pointer?: string }[] }[]
       }
       assert.deepEqual(
-        problems.map(
-          ({ severity, ruleId, message, location }) => `${severity} ${ruleId} ${location[0]?.pointer}: ${message}`,
-        ),
+        problems
+          .map(({ severity, ruleId, message, location }) => `${severity} ${ruleId} ${location[0]?.pointer}: ${message}`)
+          // The id of a run is never `actions`.
+          .filter((problem) => !problem.includes("`/runs/{run_id}/events` and `/runs/actions/{id}`")),
         [],
       )
     })
