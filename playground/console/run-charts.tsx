@@ -67,8 +67,17 @@ export function RunCharts() {
   const hasWords = place.value.params.has("q")
   return (
     <section class="run-charts" aria-label="Charts">
-      {charts.map((chart) => (
-        <ChartOf key={chart.name} chart={chart} stats={stats} note={hasWords ? " (words do not count here)" : ""} />
+      {charts.map((chart, index) => (
+        <ChartOf
+          key={chart.name}
+          chart={chart}
+          stats={stats}
+          note={
+            index > 0 || stats === null
+              ? ""
+              : `${counted(stats.bars.length, stats.by)}${hasWords ? ", without the words" : ""}`
+          }
+        />
       ))}
     </section>
   )
@@ -87,12 +96,11 @@ function ChartOf({
   const bars = stats?.bars ?? []
   const tallest = most(bars, (bar) => parts.reduce((all, [, of]) => all + of(bar), 0))
   const text = stats === null ? "…" : total(bars)
-  const span = stats === null ? "" : `${counted(bars.length, stats.by)}${note}`
   return (
     <figure class="run-chart">
       <figcaption>
         <span>{name}</span> <strong>{text}</strong>
-        <span class="note">{span}</span>
+        <span class="note">{note}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${Math.max(1, bars.length) * 4} ${height}`}
