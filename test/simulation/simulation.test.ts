@@ -34,11 +34,11 @@ for (const [on, count] of Object.entries(counts)) {
 const others = atStrength({ memory: 15, sqlite: 3 }, { memory: 400, sqlite: 40 })
 
 for (const [on, count] of Object.entries(others)) {
-  for (const of of ["triggers", "waits"]) {
-    test(`${count} histories of ${of} keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
+  for (const kind of ["triggers", "waits"]) {
+    test(`${count} histories of ${kind} keep every promise: ${on}`, { timeout: 3_600_000 }, async (t) => {
       const first = isSoak ? soakSeed * 1000 : 1
       t.diagnostic(`seeds from ${first}`)
-      const output = await runHistories(count, first, on, [`--${of}`])
+      const output = await runHistories(count, first, on, [`--${kind}`])
       assert.match(output, new RegExp(`^${count} histories in .*, 0 went wrong`, "m"), output.slice(-20_000))
     })
   }
