@@ -100,12 +100,12 @@ export function VersionsPane({ name, pinned }: { readonly name: string; readonly
         {pinned ? (
           <>
             <span class="note">serves a kept version in place of its file</span>{" "}
-            <button type="button" onClick={() => void serve(name, null)}>
+            <button type="button" class="button outlined" onClick={() => void serve(name, null)}>
               Serve the file
             </button>{" "}
           </>
         ) : null}
-        <button type="button" onClick={() => goTo("workflows", changed({ versions: null }))}>
+        <button type="button" class="button outlined" onClick={() => goTo("workflows", changed({ versions: null }))}>
           Close
         </button>
       </p>
@@ -174,6 +174,7 @@ function VersionRow({
           <>
             <button
               type="button"
+              class="button outlined"
               aria-label={`Compare version ${version} with the one that serves`}
               onClick={() => void compare(name, version, current)}
             >
@@ -181,6 +182,7 @@ function VersionRow({
             </button>{" "}
             <button
               type="button"
+              class="button outlined"
               aria-label={`Serve version ${version}`}
               onClick={() => {
                 const question = `Serve version ${version} of ${name} in place of its file, on all replicas?`
