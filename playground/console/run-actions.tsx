@@ -64,7 +64,7 @@ export function RunActions() {
       {hasFilters(params) && runList.value !== null && runList.value.runs.length > 0 ? (
         <div class="console-all">
           <Menu
-            label="All runs that the filters find"
+            label="All that match the filters"
             items={acts.map((act) => ({
               label: `${verbs[act]} all that match …`,
               onSelect: () => void ask(act, { filter: filterOf(params) }),
