@@ -208,10 +208,11 @@ export class Flow {
 
   /**
    * Parts of an expression are made side by side. Where the run goes on after a failure, what may fail in one part decides about the steps of
-   * a file that is under way in another; where the whole file ends, about all calls in it.
+   * a file that is under way in another; where the whole file ends, or parts are not made in the order in which they are looked at, about all
+   * calls in it.
    */
-  sideBySide<T>(run: () => T): T {
-    const ends = this.#endsCalls || this.#program.workflows.size > 0
+  sideBySide<T>(run: () => T, isOrdered = true): T {
+    const ends = this.#endsCalls || this.#program.workflows.size > 0 || !isOrdered
     if (!this.#isCaught || this.#isForeseen || !ends) return run()
     this.#isForeseen = true
     let others = none
@@ -220,7 +221,7 @@ export class Flow {
     this.during(() => {
       run()
       // A file that stands alone is ended by its own failures inside of it.
-      others = this.#called.size > 1 ? this.touched : join(this.#touched, this.#answered)
+      others = this.#called.size > 1 || !isOrdered ? this.touched : join(this.#touched, this.#answered)
     })
     ;[this.#touched, this.#answered, this.#called] = [touched, answered, called]
     this.#before = join(before, others)

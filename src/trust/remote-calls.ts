@@ -17,8 +17,6 @@ export class RemoteCalls {
   readonly #rules: Rules
   readonly #typed: TypedLabels
   readonly #remotes = new Map<string, Remote>()
-  /** What the imports themselves bind. */
-  readonly #imported = new Map<string, readonly Bound[]>()
   /** The calls of each tool whose import says how many there may be, by their place: what decides about them. */
   readonly #counted = new Map<string, Map<number, Marks>>()
   readonly #usedUp: ReadonlyMap<string, Marks>
@@ -62,7 +60,7 @@ export class RemoteCalls {
   ): Call {
     const { path, isRepeated = false } = place
     const own = new Set(bound.flatMap(({ field, isBinding }) => (isBinding ? [field.name.text] : [])))
-    const inherited = this.#bindingsOf(remote).filter(({ field }) => !own.has(field.name.text))
+    const inherited = this.#bindingsOf(remote, place).filter(({ field }) => !own.has(field.name.text))
     const isApproved = remote.isApproved || approves(block)
     const words = this.#words(remote, approvalBlock(block), place)
     const asked = join(...words)
@@ -121,12 +119,11 @@ export class RemoteCalls {
     )
   }
 
-  #bindingsOf(remote: Remote): readonly Bound[] {
-    return remembered(this.#imported, remote.id, () => {
-      return remote.bindings.map((field) => {
-        const path = `${remote.id}.bindings.${field.name.text}`
-        return { field, isBinding: true, value: this.#flow.of(field.value, placeAt(path, field.name)) }
-      })
+  /** What the import itself binds, each time: whatever fails there makes this call fail. */
+  #bindingsOf(remote: Remote, place: Place): readonly Bound[] {
+    return remote.bindings.map((field) => {
+      const at = { ...placeAt(`${remote.id}.bindings.${field.name.text}`, field.name), decided: place.decided }
+      return { field, isBinding: true, value: this.#flow.of(field.value, at) }
     })
   }
 

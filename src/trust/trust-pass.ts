@@ -340,7 +340,7 @@ export class TrustPass implements Steps {
         usedTools: this.#uses(id, body, prepared),
         usedFiles: this.#files.used(id, body, prepared),
       }
-    })
+    }, false)
     // Where the run goes on after a failure, all that is evaluated before the model is called decides whether it is, and its tools.
     const failed = via(this.#flow.failed, `${id}.on_failure`, symbol.declaration.name)
     // A backend fetches an asset when the model is called.
@@ -458,7 +458,7 @@ export class TrustPass implements Steps {
       () => (answer = this.#flow.sideBySide(() => this.#answer(id, body, { ...place, decided }))),
     )
     // Whether anybody answers in time is not known.
-    this.#flow.touch(decided)
+    this.#flow.touch(join(decided, answer.own))
     this.#waited.set(id, join(decided, answer.own))
     const reached = join(decided, via(this.#flow.failed, `${id}, which may not be reached`, place.span))
     if (isOpen) this.rules.asked(id, undefined, when?.condition ?? loop?.items ?? place.span, reached)
@@ -470,10 +470,12 @@ export class TrustPass implements Steps {
     const isOpen = asksOthers(body)
     let late = plain
     let begun = plain
-    let ends = none
-    for (const { name, value } of body.items) {
+    let expires = none
+    for (const { name, value } of expiryLast(body)) {
+      // Nobody may have answered by then.
+      const ends = name.text === "on_expiry" ? expires : none
       const path = `${id}.${name.text}`
-      const at = { ...inner, path }
+      const at = { ...inner, path, decided: join(inner.decided, ends) }
       const expression = value.kind === "expression" ? value.expression : undefined
       if (name.text === "to" && expression !== undefined) this.#calls.plain(path, expression, "who is asked", at)
       else if (name.text === "on_expiry" && expression !== undefined) {
@@ -489,13 +491,13 @@ export class TrustPass implements Steps {
           })
           // An error in a requirement is shown, too.
           if (value.kind === "requirement") marks = join(marks, touched)
-          if (name.text === "expires_seconds") ends = via(marks, path, name)
+          if (name.text === "expires_seconds") expires = via(marks, path, name)
           if (isOpen) this.rules.asked(id, path, part !== undefined && "start" in part ? part : name, marks)
         }
       }
     }
     // When a question ends decides whether anybody has answered it.
-    return either([late, begun]).with(ends)
+    return either([late, begun]).with(expires)
   }
 
   // -------------------------------------------------------------------------------------------------------- waits
@@ -522,13 +524,15 @@ export class TrustPass implements Steps {
     const given = typed.with(join(said, isTrusted ? none : marked("untrusted", { name: id, span: name })))
     let late = plain
     let ends = none
-    for (const property of body.items) {
+    for (const property of expiryLast(body)) {
       const { value } = property
       const path = `${id}.${property.name.text}`
       if (value.kind !== "expression" || !readByWaits.has(property.name.text)) continue
-      const at = { ...inner, path }
+      const isLate = property.name.text === "on_expiry"
+      const shared = event === undefined ? none : this.#events.of(event)
+      const at = { ...inner, path, decided: isLate ? join(inner.decided, ends, shared) : inner.decided }
       const read = passed(this.#flow.of(value.expression, at), path, value.expression)
-      if (property.name.text === "on_expiry") late = read
+      if (isLate) late = read
       else ends = join(ends, read.whole)
       if (property.name.text === "key") this.rules.eventKey(path, value.expression, read.whole)
     }
@@ -538,6 +542,12 @@ export class TrustPass implements Steps {
     this.#events.ask(event, id, join(inner.decided, ends))
     return either([given, late]).with(join(ends, this.#events.of(event)))
   }
+}
+
+/** What is computed when nobody came comes after what decides until when. */
+function expiryLast({ items }: Syntax.Block<Syntax.Property>): readonly Syntax.Property[] {
+  const isLast = ({ name }: Syntax.Property): boolean => name.text === "on_expiry"
+  return [...items.filter((one) => !isLast(one)), ...items.filter(isLast)]
 }
 
 /** The properties of a wait that are computed. */

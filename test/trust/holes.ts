@@ -745,6 +745,61 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
     },
   ],
 
+  "what is made in another order than it is written": [
+    ...[
+      'file { name: "a.txt"  content: text(CALL) }  instruction: "{{ FRAGILE }}"',
+      'dynamic { d: text(CALL) }  instruction: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
+      'dynamic { d: text(CALL) }  instruction: "x"  system: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
+    ].flatMap((properties): Hole[] => {
+      const agent = (call: string): string =>
+        `agent a { model: model.careful  ${properties.replace("CALL", call).replace("FRAGILE", "length([parse_json(x) for x in input.xs])")}  on_failure: skip  output { t: string } }`
+      return [
+        { source: `input { xs: [untrusted string] }\n${agent("call tool.act { input { } }")}` },
+        { source: `input { xs: [private string] }\n${agent("call tool.post { input { } }")}`, codes: leak },
+      ]
+    }),
+  ],
+
+  "what an import binds fails in each call": [
+    "dynamic { first: call tool.binds { input { } on_failure: skip }  second: call tool.binds { input { } on_failure: skip } }\nSINK(dynamic.second == null)",
+    'dynamic { first: call tool.binds { input { } on_failure: skip } }\nagent a { model: model.careful  instruction: "x"  uses: [tool.binds]  on_failure: skip  output { ok: boolean } }\nSINK(agent.a == null)',
+  ].flatMap((steps): Hole[] => {
+    const [before = "", value = ""] = steps.split("SINK")
+    const binds =
+      "tool binds from mcp.shop.tool.binds { gives: trusted  requires: none  cleared: private  bindings { n: length([parse_json(x) for x in input.xs]) } }\n"
+    return [
+      { source: `input { xs: [untrusted string] }\n${binds}${before}${act(`text${value}`)}` },
+      { source: `input { xs: [private string] }\n${binds}${before}${post(`text${value}`)}`, codes: leak },
+    ]
+  }),
+
+  "what is done when nobody came in time": [
+    ...[
+      'ask w { question: "?"  on_expiry: { n: text(CALL) }  expires_seconds: 1 + length(LABELLED)  output { n: string } }',
+      'wait w { event: "e"  gives: trusted  expires_seconds: 1 + length(LABELLED)  on_expiry: { n: text(CALL) }  output { n: string } }',
+      'wait w { event: "e"  key: "{{ trust (LABELLED) because "It is ours." }}"  gives: trusted  expires_seconds: 1 + length(LABELLED)  on_expiry: { n: text(CALL) }  output { n: string } }',
+      'wait v when LABELLED contains "x" { event: "e"  gives: trusted  expires_seconds: 1  on_expiry: { n: "" }  output { n: string } }\nwait w { event: "e"  gives: trusted  expires_seconds: 1  on_expiry: { n: text(CALL) }  output { n: string } }',
+    ].flatMap((step): Hole[] => [
+      {
+        source: `${mail}${step.replaceAll("LABELLED", "input.mail").replace("CALL", "call tool.act { input { } }")}`,
+      },
+      {
+        source: `input { secret: private string }\n${step.replaceAll("LABELLED", "input.secret").replace("CALL", "call tool.post { input { } }")}`,
+        codes: leak,
+      },
+    ]),
+    ...[
+      'ask p { question: "?"  expires_seconds: length(input.s)  output { ok: boolean } }',
+      'wait p { event: "e"  expires_seconds: length(input.s)  output { ok: boolean } }',
+    ].map((step): Hole => ({
+      source: `input { secret: private string }\nworkflow w from "./w.wire"\ndynamic { d: call workflow.w { input { s: input.secret }  on_failure: skip } }`,
+      modules: {
+        "w.wire": `+input { s: string }\n${step}\ndynamic { x: call tool.post { input { } } }\noutput { ok: true }`,
+      },
+      codes: leak,
+    })),
+  ],
+
   "an exception for the other label": [
     {
       source: `input { mails: [untrusted string] }\ndynamic { d: call tool.echo { input { x: length([release (parse_json(m)) because "It is public." for m in input.mails]) }  on_failure: skip } }\n${act("text(dynamic.d == null)")}`,
