@@ -74,11 +74,13 @@ export class RemoteCalls {
   /** The labels of what people are asked and shown before a call: of all of its approvals, as any may be the one that counts. */
   #words(remote: Remote, own: Syntax.Block<Syntax.Property> | undefined, place: Place): Marks[] {
     const wordsOf = (block: Syntax.Block<Syntax.Property>, placeOf: typeof placeAt, id: string): Marks[] =>
-      ["question", "show"].flatMap((name) => {
+      ["question", "show", "to"].flatMap((name) => {
         const expression = expressionIn(block, name)
         if (expression === undefined) return []
         const at = placeOf(`${id}.approval.${name}`, expression)
-        return [via(this.#flow.of(expression, at).whole, at.path, expression)]
+        const marks = this.#flow.of(expression, at).whole
+        // The group is not shown who it is; that it is asked may fail all the same.
+        return [name === "to" ? none : via(marks, at.path, expression)]
       })
     const imported = remote.approvals.flatMap((block) => wordsOf(block, placeAt, remote.id))
     const here = own === undefined ? [] : wordsOf(own, (path) => ({ ...place, path }), place.path)

@@ -746,19 +746,31 @@ output { done: match (dynamic.d == null) { true: call tool.act { input { x: "1" 
   ],
 
   "what is made in another order than it is written": [
-    ...[
-      'file { name: "a.txt"  content: text(CALL) }  instruction: "{{ FRAGILE }}"',
-      'dynamic { d: text(CALL) }  instruction: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
-      'dynamic { d: text(CALL) }  instruction: "x"  system: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
-    ].flatMap((properties): Hole[] => {
-      const agent = (call: string): string =>
-        `agent a { model: model.careful  ${properties.replace("CALL", call).replace("FRAGILE", "length([parse_json(x) for x in input.xs])")}  on_failure: skip  output { t: string } }`
-      return [
-        { source: `input { xs: [untrusted string] }\n${agent("call tool.act { input { } }")}` },
-        { source: `input { xs: [private string] }\n${agent("call tool.post { input { } }")}`, codes: leak },
-      ]
-    }),
-  ],
+    'file { name: "a.txt"  content: text(CALL) }  instruction: "{{ FRAGILE }}"',
+    'dynamic { d: text(CALL) }  instruction: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
+    'dynamic { d: text(CALL) }  instruction: "x"  system: "{{ FRAGILE }}"  file { name: "a.txt"  content: dynamic.d }',
+  ].flatMap((properties): Hole[] => {
+    const agent = (call: string): string =>
+      `agent a { model: model.careful  ${properties.replace("CALL", call).replace("FRAGILE", "length([parse_json(x) for x in input.xs])")}  on_failure: skip  output { t: string } }`
+    return [
+      { source: `input { xs: [untrusted string] }\n${agent("call tool.act { input { } }")}` },
+      { source: `input { xs: [private string] }\n${agent("call tool.post { input { } }")}`, codes: leak },
+    ]
+  }),
+
+  "whom an approval asks may fail": [
+    "dynamic { d: call tool.ap { input { } on_failure: skip } }",
+    "dynamic { d: call tool.echo { input { } approval { TO } on_failure: skip } }",
+    'agent a { model: model.small  instruction: "x"  uses: [tool.ap]  on_failure: skip  output { ok: boolean } }\ndynamic { d: agent.a == null }',
+    'agent a { model: model.small  instruction: "x"  uses: [tool.echo { approval { TO } }]  on_failure: skip  output { ok: boolean } }\ndynamic { d: agent.a == null }',
+  ].map((steps): Hole => {
+    const to = "to: text(length([parse_json(m) for m in input.mails]))"
+    const imported = steps.includes("tool.ap")
+      ? `tool ap from mcp.shop.tool.ap { gives: trusted  requires: none  approval { ${to} } }\n`
+      : ""
+    const value = steps.includes("== null") ? "text(dynamic.d)" : "text(dynamic.d == null)"
+    return { source: `input { mails: [untrusted string] }\n${imported}${steps.replace("TO", to)}\n${act(value)}` }
+  }),
 
   "what an import binds fails in each call": [
     "dynamic { first: call tool.binds { input { } on_failure: skip }  second: call tool.binds { input { } on_failure: skip } }\nSINK(dynamic.second == null)",
