@@ -26,21 +26,19 @@ export class AgentReadings {
     this.#conversation = conversation
   }
 
-  /** What a model reads besides its system text and what it uses: all that is written in the agent. */
-  own(id: string, body: Syntax.Block<Syntax.Property>, place: Place): Reading[] {
-    return body.items.flatMap(({ name, value }) => {
-      if (readElsewhere.has(name.text)) return []
-      const path = `${id}.${name.text}`
-      let marks = none
-      const touched = this.#flow.during(() => (marks = this.#flow.within(value, { ...place, path })))
-      // An error in a requirement is told to the model.
-      if (value.kind === "requirement") marks = join(marks, touched)
-      if (value.kind !== "context") return [{ path, span: name, marks: via(marks, path, name) }]
-      const continued = secondName(value.reference)
-      const before = this.#conversation(continued)
-      this.#read(`agent.${continued}`, place, before)
-      return [{ path, span: name, marks: via(join(before, marks), path, name) }]
-    })
+  /** What a model reads of a property, which is not its system text, nor what it uses. */
+  own(id: string, { name, value }: Syntax.Property, place: Place): Reading[] {
+    if (readElsewhere.has(name.text)) return []
+    const path = `${id}.${name.text}`
+    let marks = none
+    const touched = this.#flow.during(() => (marks = this.#flow.within(value, { ...place, path })))
+    // An error in a requirement is told to the model.
+    if (value.kind === "requirement") marks = join(marks, touched)
+    if (value.kind !== "context") return [{ path, span: name, marks: via(marks, path, name) }]
+    const continued = secondName(value.reference)
+    const before = this.#conversation(continued)
+    this.#read(`agent.${continued}`, place, before)
+    return [{ path, span: name, marks: via(join(before, marks), path, name) }]
   }
 
   /** The models that compact what the agent continues. */

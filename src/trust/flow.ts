@@ -208,11 +208,10 @@ export class Flow {
 
   /**
    * Parts of an expression are made side by side. Where the run goes on after a failure, what may fail in one part decides about the steps of
-   * a file that is under way in another; where the whole file ends, or parts are not made in the order in which they are looked at, about all
-   * calls in it.
+   * a file that is under way in another; where the whole file ends, about all calls in it.
    */
-  sideBySide<T>(run: () => T, isOrdered = true): T {
-    const ends = this.#endsCalls || this.#program.workflows.size > 0 || !isOrdered
+  sideBySide<T>(run: () => T): T {
+    const ends = this.#endsCalls || this.#program.workflows.size > 0
     if (!this.#isCaught || this.#isForeseen || !ends) return run()
     this.#isForeseen = true
     let others = none
@@ -221,13 +220,39 @@ export class Flow {
     this.during(() => {
       run()
       // A file that stands alone is ended by its own failures inside of it.
-      others = this.#called.size > 1 || !isOrdered ? this.touched : join(this.#touched, this.#answered)
+      others = this.#called.size > 1 ? this.touched : join(this.#touched, this.#answered)
     })
     ;[this.#touched, this.#answered, this.#called] = [touched, answered, called]
     this.#before = join(before, others)
     const value = run()
     this.#before = before
     this.#isForeseen = false
+    return value
+  }
+
+  /**
+   * Parts of a step that are made in another order than they are looked at. Where the run goes on after a failure, what may fail in one
+   * decides about all calls in the others.
+   */
+  inAnyOrder<T>(run: (part: <P>(make: () => P) => P) => T): T {
+    if (!this.#isCaught) return run((make) => make())
+    const [touched, answered, before] = [this.#touched, this.#answered, this.#before]
+    const called = new Map(this.#called)
+    const failing: Marks[] = []
+    run((make) => {
+      const made: { value?: ReturnType<typeof make> } = {}
+      failing.push(this.during(() => (made.value = make())))
+      return made.value as ReturnType<typeof make>
+    })
+    ;[this.#touched, this.#answered, this.#called] = [touched, answered, called]
+    let at = 0
+    const value = run((make) => {
+      const current = at++
+      this.#before = join(before, ...failing.filter((_, index) => index !== current))
+      const part = make()
+      this.#before = before
+      return part
+    })
     return value
   }
 

@@ -329,18 +329,20 @@ export class TrustPass implements Steps {
   #reads(id: string, name: string, symbol: AgentSymbol, place: Place): Marks {
     const { body } = symbol.declaration
     const models = this.#readings.modelsIn(propertyOf(body, "model"), symbol.declaration.loop)
-    const { prepared, own, system, usedTools, usedFiles } = this.#flow.sideBySide(() => {
-      const prepared = { ...place, locals: this.#locals(name, symbol, place) }
-      this.#readings.choice(id, symbol.declaration, prepared)
-      this.#readings.beginning(name, symbol, prepared, models)
-      return {
-        prepared,
-        own: this.#readings.own(id, body, prepared),
-        system: this.#readings.system(id, body, prepared, models),
-        usedTools: this.#uses(id, body, prepared),
-        usedFiles: this.#files.used(id, body, prepared),
-      }
-    }, false)
+    const { prepared, own, system, usedTools, usedFiles } = this.#flow.sideBySide(() =>
+      this.#flow.inAnyOrder((part) => {
+        const prepared = { ...place, locals: this.#locals(name, symbol, place, part) }
+        part(() => this.#readings.choice(id, symbol.declaration, prepared))
+        this.#readings.beginning(name, symbol, prepared, models)
+        return {
+          prepared,
+          own: body.items.flatMap((item) => part(() => this.#readings.own(id, item, prepared))),
+          system: part(() => this.#readings.system(id, body, prepared, models)),
+          usedTools: part(() => this.#uses(id, body, prepared)),
+          usedFiles: part(() => this.#files.used(id, body, prepared)),
+        }
+      }),
+    )
     // Where the run goes on after a failure, all that is evaluated before the model is called decides whether it is, and its tools.
     const failed = via(this.#flow.failed, `${id}.on_failure`, symbol.declaration.name)
     // A backend fetches an asset when the model is called.
@@ -418,16 +420,24 @@ export class TrustPass implements Steps {
     return { place, decided: join(often, via(join(condition, failed), `${id}.when`, when.condition)), items }
   }
 
-  #locals(agent: string, symbol: AgentSymbol, place: Place): ReadonlyMap<string, Labelled> {
+  #locals(
+    agent: string,
+    symbol: AgentSymbol,
+    place: Place,
+    part: (make: () => Labelled) => Labelled,
+  ): ReadonlyMap<string, Labelled> {
     const locals = new Map<string, Labelled>()
     const edges = this.#program.localDependencies.get(agent)
     for (const name of topologicalOrder([...symbol.locals.keys()], (one) => edges?.get(one) ?? new Set())) {
       const field = symbol.locals.get(name)?.field
       if (field === undefined) continue
       const path = `agent.${agent}.dynamic.${name}`
-      const value = passed(this.#flow.of(field.value, { ...place, path, locals }), path, field.name)
-      this.#flow.touch(value.whole)
-      locals.set(name, value)
+      const made = part(() => {
+        const value = passed(this.#flow.of(field.value, { ...place, path, locals }), path, field.name)
+        this.#flow.touch(value.whole)
+        return value
+      })
+      locals.set(name, made)
     }
     return locals
   }
@@ -524,6 +534,7 @@ export class TrustPass implements Steps {
     const given = typed.with(join(said, isTrusted ? none : marked("untrusted", { name: id, span: name })))
     let late = plain
     let ends = none
+    let asks = inner.decided
     for (const property of expiryLast(body)) {
       const { value } = property
       const path = `${id}.${property.name.text}`
@@ -532,19 +543,22 @@ export class TrustPass implements Steps {
       const shared = event === undefined ? none : this.#events.of(event)
       const at = { ...inner, path, decided: isLate ? join(inner.decided, ends, shared) : inner.decided }
       const read = passed(this.#flow.of(value.expression, at), path, value.expression)
+      const isKey = property.name.text === "key"
       if (isLate) late = read
       else ends = join(ends, read.whole)
-      if (property.name.text === "key") this.rules.eventKey(path, value.expression, read.whole)
+      if (isKey) this.rules.eventKey(path, value.expression, read.whole)
+      // Strangers choose no key: that is an error by itself.
+      if (!isLate) asks = join(asks, isKey ? without(read.whole, "untrusted") : read.whole)
     }
     this.#waited.set(id, join(inner.decided, this.#waited.get(id) ?? none, ends))
     // There are more times than choices. When it ended also says when it began.
     if (event === undefined) return flat(join(ends, via(this.#before, `${id}.after`, name)))
-    this.#events.ask(event, id, join(inner.decided, ends))
+    this.#events.ask(event, id, asks)
     return either([given, late]).with(join(ends, this.#events.of(event)))
   }
 }
 
-/** What is computed when nobody came comes after what decides until when. */
+/** A value for the case that nobody came is made after all that decides until when. */
 function expiryLast({ items }: Syntax.Block<Syntax.Property>): readonly Syntax.Property[] {
   const isLast = ({ name }: Syntax.Property): boolean => name.text === "on_expiry"
   return [...items.filter((one) => !isLast(one)), ...items.filter(isLast)]
