@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals"
+import { WireworksError } from "../../src/client/client.ts"
 import { client } from "../service/service.ts"
 import { place } from "./place.ts"
 import { barsOf, spanOf, type Bars } from "./bars.ts"
@@ -18,8 +19,9 @@ export async function loadStats(): Promise<void> {
   try {
     const answer = await client().runStats({ ...filters, by, since: new Date(since), until: new Date(until) })
     if (mine === turn) runStats.value = barsOf(answer, since, until)
-  } catch {
-    // The list says what is wrong with a filter, or that a key is missing.
+  } catch (error) {
     if (mine === turn) runStats.value = null
+    // The list says what is wrong with a filter, or that a key is missing.
+    if (!(error instanceof WireworksError)) throw error
   }
 }

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { diffList } from "../../src/base/diff-list.ts"
-import type { VersionAnswer } from "../../src/client/client.ts"
+import { WireworksError, type VersionAnswer } from "../../src/client/client.ts"
 import { diffLines, type DiffLine } from "../../src/diff/show-diff.ts"
 import { notify } from "../page/notices.ts"
 import { asksForKey, client, toWireError } from "../service/service.ts"
@@ -56,8 +56,10 @@ async function textsOf(name: string, before: string, after: string): Promise<rea
   try {
     const [old, now] = await Promise.all([client().version(name, before), client().version(name, after)])
     return changedLines(old.source.split("\n"), now.source.split("\n"))
-  } catch {
-    return null
+  } catch (error) {
+    // Only operators read sources.
+    if (error instanceof WireworksError && error.status === 403) return null
+    throw error
   }
 }
 
