@@ -6,6 +6,7 @@ import {
   type ListedRun,
   type ListedStatus,
   type RunOrigin,
+  type RunPosition,
   type RunQuery,
 } from "../ports/run-list.ts"
 import { StoreFailure, type RunStatus } from "../ports/store.ts"
@@ -44,11 +45,18 @@ export const byStatus: Readonly<Record<ListedStatus, { readonly where: string; r
 
 /** Reads the list of runs from the columns that appends keep up to date. */
 export function* listRuns(query: RunQuery, vault: Vault): Steps<ListedRun[]> {
-  if (query.caller !== null) return yield* runsOf(query.caller, query, vault)
+  const opening = query.previews ? vault : null
+  if (query.caller !== null) return (yield* rowsOf(query.caller, query)).map((row) => listed(row, opening))
   // Every index begins with the caller, and callers are few.
-  const found: ListedRun[] = []
-  for (const caller of yield* callers()) found.push(...(yield* runsOf(caller, query, vault)))
-  return found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, query.limit)
+  const found: Row[] = []
+  for (const caller of yield* callers()) found.push(...(yield* rowsOf(caller, query)))
+  const inOrder = found.sort((a, b) => (comesAfter(positionOf(a), positionOf(b)) ? 1 : -1))
+  // Opening what is sealed takes longer than all the rest: only of those that are listed.
+  return inOrder.slice(0, query.limit).map((row) => listed(row, opening))
+}
+
+function positionOf(row: Row): RunPosition {
+  return { created_at: row["created_at"] as number, run_id: row["run_id"] as string }
 }
 
 function* callers(): Steps<string[]> {
@@ -61,7 +69,7 @@ function* callers(): Steps<string[]> {
   return found
 }
 
-function* runsOf(caller: string, query: RunQuery, vault: Vault): Steps<ListedRun[]> {
+function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
   const { workflows, version, status, started_by, since, until, error_kind, previews, limit, after } = query
   const conditions = ["caller = ?"]
   const values: SqlValue[] = [caller]
@@ -101,7 +109,7 @@ function* runsOf(caller: string, query: RunQuery, vault: Vault): Steps<ListedRun
   }
   const sql = `SELECT ${columns}${previews ? previewColumns : ""} FROM ${source} WHERE ${conditions.join(" AND ")}
     ORDER BY created_at DESC, run_id DESC LIMIT ${pages.find((page) => page >= limit) ?? limit}`
-  return (yield* all(sql, ...values)).slice(0, limit).map((row) => listed(row, previews ? vault : null))
+  return (yield* all(sql, ...values)).slice(0, limit)
 }
 
 function listed(row: Row, vault: Vault | null): ListedRun {
