@@ -55,6 +55,7 @@ const fixers: { readonly [Code in DiagnosticCode]?: Fixer<Code> } = {
   "type-mismatch": fixMismatch,
   "guessed-asset": addAssetType,
   "ignored-setting": removeSetting,
+  "invalid-batch": removeSetting,
   "unknown-property": removeProperty,
   "constant-condition": removeCondition,
 }

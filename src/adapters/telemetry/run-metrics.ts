@@ -20,6 +20,7 @@ export function runMetrics(
     stepCounts(make),
     callCounts(make),
     questionCounts(make),
+    batchCounts(make),
     simpleCounts(make),
   )
   const models = new ModelCounters(make)
@@ -32,7 +33,8 @@ export function runMetrics(
     count(run_id, event, 0)
     const work = endedWork(event)
     if (work !== null) {
-      for (const call of work.calls) callTime.of().observe(call.duration_ms / 1000)
+      // A call of a batch takes hours, and holds nothing meanwhile.
+      for (const call of work.calls) if (call.batch === undefined) callTime.of().observe(call.duration_ms / 1000)
       models.count(work.calls, workflow)
     }
     if (event.type === "agent_fallback") {
@@ -125,12 +127,31 @@ function questionCounts(make: Instruments): Counts {
   }
 }
 
+function batchCounts(make: Instruments): Counts {
+  const batches = make.counter("wire_batches_total", "Batches of model calls, by what became of them", ["event"])
+  const items = make.counter("wire_batch_items_total", "Items of batches, by how their model was called", ["way"])
+  const [prepared, submitted, repeated] = ["prepared", "submitted", "repeated"].map((word) => batches.of(word))
+  // All labels are there from the start.
+  const ways = new Map(["batch", "late", "few", "refused"].map((way) => [way, items.of(way)]))
+  return {
+    batch_prepared: () => prepared?.add(),
+    batch_submitted(_, { data }) {
+      submitted?.add()
+      ways.get("batch")?.add(data.items)
+    },
+    batch_repeated: () => repeated?.add(),
+    batch_left: (_, { data }) => ways.get(data.reason)?.add(data.items),
+  }
+}
+
 function simpleCounts(make: Instruments): Counts {
   const resumed = make.counter("wire_runs_resumed_total", "Runs taken up again")
   const retries = make.counter("wire_agent_retries_total", "Retries and repairs")
+  const hosted = make.counter("wire_hosted_tool_uses_total", "Uses of tools that providers host", ["type"])
   const degraded = make.counter("wire_cache_degraded_total", "Failures of the cache")
   return {
     run_resumed: () => resumed.of().add(),
+    hosted_tool_used: (_, { data }) => hosted.of(data.type).add(),
     agent_retried: () => retries.of().add(),
     cache_degraded: () => degraded.of().add(),
   }
