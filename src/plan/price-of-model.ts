@@ -1,29 +1,31 @@
 import type { ApiName } from "../check/provider-kinds.ts"
-import type { Plan, StatedPrice } from "./plan-shape.ts"
+import type { Plan, PromptCacheWord, StatedPrice } from "./plan-shape.ts"
 
 /** Prices of a million tokens, without gaps. */
 export interface Price extends StatedPrice {
   readonly written: number
 }
 
-/** Anthropic charges more for what it keeps for five minutes. */
-const anthropicWrites = 1.25
+/** Anthropic charges more for what it keeps: for five minutes, and for an hour. */
+const anthropicWrites = { short: 1.25, long: 2 } as const
 
-const resolved = new WeakMap<StatedPrice, Price>()
+const resolved = { short: new WeakMap<StatedPrice, Price>(), long: new WeakMap<StatedPrice, Price>() }
 
 /** The price of a declared model; null where its file has none. */
 export function priceOfModel({ models, providers }: Plan, name: string): Price | null {
   const model = Object.hasOwn(models, name) ? models[name] : undefined
   if (model === undefined || model.price === null) return null
-  return wholePrice(model.price, model.api ?? providers[model.provider]?.api)
+  return wholePrice(model.price, model.api ?? providers[model.provider]?.api, model.prompt_cache)
 }
 
-/** With the API's own price of writing where none is stated. */
-export function wholePrice(stated: StatedPrice, api: ApiName | undefined): Price {
-  let price = resolved.get(stated)
+/** With the API's own price of writing where none is stated. `cache`: how long the backend is asked to keep it. */
+export function wholePrice(stated: StatedPrice, api: ApiName | undefined, cache?: PromptCacheWord | null): Price {
+  const keeps = cache === "1h" ? "long" : "short"
+  let price = resolved[keeps].get(stated)
   if (price === undefined) {
-    price = { ...stated, written: stated.written ?? stated.input * (api === "anthropic" ? anthropicWrites : 1) }
-    resolved.set(stated, price)
+    const factor = api === "anthropic" ? anthropicWrites[keeps] : 1
+    price = { ...stated, written: stated.written ?? stated.input * factor }
+    resolved[keeps].set(stated, price)
   }
   return price
 }

@@ -1,11 +1,17 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { propertyTable } from "../../syntax/property-table.ts"
-import type { StatedPrice } from "../../plan/plan-shape.ts"
+import type { PromptCacheWord, StatedPrice } from "../../plan/plan-shape.ts"
 import { wholePrice, type Price } from "../../plan/price-of-model.ts"
 import type { Backend } from "../../ports/model.ts"
 
 type Models = ReadonlyMap<string, StatedPrice>
+
+/** What a workflow's file says of a model and its cache. */
+export interface FileFacts {
+  readonly price: Pick<StatedPrice, "batch"> | null
+  readonly prompt_cache: PromptCacheWord | null
+}
 
 /** The operator's prices, by the beginning of an endpoint and the id of a model. */
 export class PriceList {
@@ -16,10 +22,18 @@ export class PriceList {
     this.#endpoints = [...endpoints].sort(([a], [b]) => b.length - a.length)
   }
 
-  of({ api, endpoint }: Pick<Backend, "api" | "endpoint">, id: string): Price | null {
+  /** `file`: what the workflow says of the model, whose factor for batches counts. */
+  of(
+    { api, endpoint }: Pick<Backend, "api" | "endpoint">,
+    id: string,
+    file: FileFacts = { price: null, prompt_cache: null },
+  ): Price | null {
     for (const [prefix, models] of this.#endpoints) {
       const stated = isUnderPrefix(endpoint, prefix) ? models.get(id) : undefined
-      if (stated !== undefined) return wholePrice(stated, api)
+      if (stated === undefined) continue
+      const price = wholePrice(stated, api, file.prompt_cache)
+      const { batch = 1 } = file.price ?? {}
+      return batch === 1 ? price : { ...price, batch }
     }
     return null
   }
@@ -51,14 +65,15 @@ export function readPriceList(value: JsonValue): PriceList | string {
 
 function readPrice(value: JsonValue): StatedPrice | string {
   if (!isJsonObject(value)) return 'it must be an object such as { "input": 0.4, "output": 1.6 }'
-  const { price: rows } = propertyTable
+  const { batch: _, ...rows } = propertyTable.price
+  if (Object.hasOwn(value, "batch")) return '"batch" is stated in the workflow, and counts here, too'
   for (const [key, one] of Object.entries(value)) {
     const row = Object.hasOwn(rows, key) ? rows[key as keyof typeof rows] : undefined
     if (row === undefined) return `"${key}" is unknown; known are ${Object.keys(rows).join(", ")}`
     const isOfType = row.constant.type === "object" ? isJsonObject(one) : typeof one === "number"
     if (!isOfType || row.constant.fits?.(one) === false) return `"${key}" must be ${row.constant.expected}`
   }
-  const { input, cached = input, written = null, output, batch = 1, hosted = {} } = value as Partial<StatedPrice>
+  const { input, cached = input, written = null, output, hosted = {} } = value as Partial<StatedPrice>
   if (input === undefined || cached === undefined || output === undefined) return "input and output are required"
-  return { input, cached, written, output, batch, hosted }
+  return { input, cached, written, output, batch: 1, hosted }
 }
