@@ -26,6 +26,7 @@ export function Facts({ span, node }: { readonly span: Span; readonly node: Node
   const retries = isStep && node !== undefined ? retriesOf(node) : 0
   if (retries > 0) facts.push(["Retries", showNumber(retries)])
   if (span.call?.cut_off === true) facts.push(["Usage", "unknown: the end of the run cut the call off"])
+  if (span.summary !== undefined) facts.push(["Asked and found", span.summary])
   if (usage !== undefined) facts.push(...usageFacts(usage))
   if (facts.length === 0) return null
   return (
@@ -48,7 +49,10 @@ function usageFacts(usage: Usage): [string, string][] {
     ["of them written to the cache", usage.written_tokens],
     ["of them reasoning", usage.reasoning_tokens],
   ]
+  const uses = Object.entries(usage.hosted ?? {}).map(
+    ([type, count]) => [`Uses of ${type}`, showNumber(count)] as [string, string],
+  )
   const tokens = rows.filter(([, count], at) => at < 2 || count > 0)
-  const shown = tokens.map(([name, count]): [string, string] => [name, showNumber(count)])
+  const shown = [...tokens.map(([name, count]): [string, string] => [name, showNumber(count)]), ...uses]
   return typeof usage.cost === "number" ? [...shown, ["Cost", costNumber(usage.cost)]] : shown
 }

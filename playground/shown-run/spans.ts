@@ -43,6 +43,8 @@ export function spanLabel(span: Span): string {
       return `retry ${span.attempt ?? ""}`.trim()
     case "fallback":
       return `fallback to model.${span.name}`
+    case "hosted_tool":
+      return `hosted ${span.name}`
     case "tool_call":
       return `tool.${span.name}${items}`
     case "workflow_call":

@@ -309,6 +309,7 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
   retry: "retried",
   fallback: "retried",
   tool_call: "tool",
+  hosted_tool: "tool",
   workflow_call: "braces",
   compaction: "compact",
   dynamic: "dynamic",

@@ -139,6 +139,10 @@ export const modelTextWork = 400_000
 export const modelAnswerValues = 50_000
 /** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
 export const modelToolCallsOfTurn = 128
+/** In one turn: so often a provider may pause the work of its own tools. */
+export const modelPauses = 32
+/** Bytes of what an event says of one use of a provider's own tool. */
+export const hostedSummaryBytes = 2048
 /** In one turn: what a backend refuses is left out so often, then its refusal is the answer. */
 export const modelAdaptations = 32
 export const modelConnectMs = 10_000
@@ -473,6 +477,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "`provider_error`; `output_error`",
       ),
       row("tool calls that a model makes in one turn", count(modelToolCallsOfTurn), "`limit_exceeded`"),
+      row(
+        "pauses that a provider makes in the work of its own tools, in one turn",
+        count(modelPauses),
+        "`limit_exceeded`",
+      ),
       row(
         "requests that are adapted to what a backend refuses, in one turn",
         count(modelAdaptations),

@@ -3,6 +3,7 @@ import { blockOf } from "./block-of.ts"
 import { messagesType } from "./chat-types.ts"
 import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
+import { checkHostedTools } from "./check-hosted-tools.ts"
 import { checkPriced } from "./check-limits.ts"
 import { checkModelReference, type ModelReference } from "./check-model-reference.ts"
 import { checkRepeat } from "./check-repeat.ts"
@@ -17,6 +18,7 @@ import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
 import { checkBatch } from "./rules/invalid-batch.ts"
 import { checkCacheBreaking } from "./rules/cache-breaking.ts"
+import type { CalledModel } from "./rules/ignored-setting.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import { at, type Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
@@ -56,8 +58,16 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
   checkRequirements(checking, declaration, output, scope)
   checkBatch(checking, declaration, path, models)
-  checkPriced(checking, declaration, [...models, ...summarisers])
+  checkHostedTools(checking, properties.get("hosted_tools"), path, calledModels(checking, models))
+  checkPriced(checking, declaration, models, summarisers)
   checkCacheBreaking(checking, declaration, path)
+}
+
+function calledModels({ providers }: CheckContext, models: readonly ModelReference[]): CalledModel[] {
+  return models.flatMap(({ declaration: model }) => {
+    const provider = providers.get(model.provider?.text ?? "")
+    return provider === undefined ? [] : [{ provider, model }]
+  })
 }
 
 /** What was said before: a list of messages. */

@@ -5,6 +5,7 @@ import { blockOf, valueSpan } from "./block-of.ts"
 import { modelPlace } from "./allowance.ts"
 import { checkApproval } from "./check-approval.ts"
 import { checkAuth } from "./check-auth.ts"
+import { checkHostedTools } from "./check-hosted-tools.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectProperty, expectType, infer } from "./infer.ts"
 import { listed, knownNames, nearAnd } from "./known-list.ts"
@@ -133,5 +134,6 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   const backend = checking.providers.get(provider?.text ?? "")
   const called = backend === undefined ? [] : [{ provider: backend, model: declaration }]
   checkIgnoredSettings(checking, properties.get("inference"), `${path}.inference`, called)
+  checkHostedTools(checking, properties.get("hosted_tools"), path, called)
   checkWireApi(checking, properties.get("wire_api"), backend, path)
 }

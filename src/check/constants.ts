@@ -96,7 +96,7 @@ function judge(
 }
 
 /** Reports the part that is not written out. */
-function notConstant(checking: CheckContext, node: Syntax.Expression, path: string, rule: ConstantRule): void {
+export function notConstant(checking: CheckContext, node: Syntax.Expression, path: string, rule: ConstantRule): void {
   if (node.kind === "group") return notConstant(checking, node.expression, path, rule)
   if (node.kind === "array") {
     const item = node.items.find((one) => constantOf(one) === undefined)
@@ -127,7 +127,7 @@ function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {
 }
 
 /** Names that stand twice in an object, or that none may have. */
-function checkKeys(checking: CheckContext, node: Syntax.Expression, path: string): void {
+export function checkKeys(checking: CheckContext, node: Syntax.Expression, path: string): void {
   if (node.kind === "group") return checkKeys(checking, node.expression, path)
   if (node.kind === "array") for (const item of node.items) checkKeys(checking, item, path)
   if (node.kind !== "object") return

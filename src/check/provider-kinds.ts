@@ -4,6 +4,8 @@ export interface ModelApiFacts {
   readonly label: string
   /** Settings of `inference` that it does not have. */
   readonly ignores: readonly string[]
+  /** Whether its vendor hosts tools that a request can name. */
+  readonly hostsTools: boolean
   /** Options of an asset that is a document that it has. */
   readonly documentOptions: readonly DocumentOption[]
   /** Keys of its body, besides those of all APIs, that the service sets itself: where a workflow says it instead. */
@@ -21,24 +23,28 @@ const said = "Write `instruction`, or `messages`."
 export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   responses: {
     label: "OpenAI's `/responses` API",
+    hostsTools: true,
     ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions: [],
     reserved: { input: said },
   },
   chat: {
     label: "OpenAI's chat completions API",
+    hostsTools: false,
     ignores: [],
     documentOptions: [],
     reserved: { messages: said, response_format: "Write `response_format` of the agent." },
   },
   anthropic: {
     label: "Anthropic's API",
+    hostsTools: true,
     ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions,
     reserved: { messages: said },
   },
   google: {
     label: "Google's API",
+    hostsTools: true,
     ignores: ["verbosity", "repeat_penalty"],
     documentOptions: [],
     reserved: { contents: said },

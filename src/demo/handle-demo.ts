@@ -18,7 +18,7 @@ import { DemoLimitExceeded } from "./make-value.ts"
 import { DemoPromptCache, withoutMarks } from "./prompt-cache.ts"
 import { readQuestion, refuse, type ApiError, type Question } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
-import { streamEvents, type StreamStep } from "./stream-events.ts"
+import { asResponses, streamEvents, type StreamStep } from "./stream-events.ts"
 
 export interface DemoRequest {
   readonly route: DemoRoute
@@ -69,7 +69,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     if (!isJsonObject(asked)) return wrong("The body of the request is not a JSON object.")
     if (!isJson(asked, 0)) return wrong("The body of the request is nested too deeply.")
     const translated = api.toResponses(asked, route)
-    const reading = typeof translated === "string" ? refuse(translated) : readQuestion(translated)
+    const reading = typeof translated === "string" ? refuse(translated) : readQuestion(translated, route.api)
     if ("error" in reading) return errorReply(reading.error, route.api)
     const { question } = reading
     if (question.model === "demo-flaky") {
@@ -135,7 +135,7 @@ async function* unhurried(
 /** `/responses` is what the others are translated to. */
 const responsesDemo: DemoApi = {
   toResponses: (body) => body,
-  answer: (response) => response,
+  answer: asResponses,
   stream: (response) => streamEvents(response),
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
 }

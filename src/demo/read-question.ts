@@ -1,3 +1,5 @@
+import type { ApiName } from "../check/provider-kinds.ts"
+import { hostedBy } from "./hosted-work.ts"
 import { jsonOf } from "../base/bounded-json.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -16,6 +18,8 @@ export interface Question {
   readonly json: boolean
   /** Offered and not called yet in this conversation. */
   readonly uncalled: readonly { readonly name: string; readonly parameters: JsonObject }[]
+  /** Types of its own tools that are offered and were not used yet in this conversation. */
+  readonly unused: readonly string[]
   /** Text of the last assistant message. */
   readonly last_answer: string | null
   readonly max_output_tokens: number | null
@@ -43,7 +47,7 @@ function isAnswered(model: string): boolean {
 }
 
 /** What a vendor refuses is refused: a request that works here does not fail there for its form. */
-export function readQuestion(parsed: JsonObject): Reading {
+export function readQuestion(parsed: JsonObject, api: ApiName): Reading {
   const { model, input } = parsed
   if (model === undefined || model === null) return missing("model")
   if (typeof model !== "string") return wrong("model", "a string")
@@ -81,7 +85,7 @@ export function readQuestion(parsed: JsonObject): Reading {
   if (isGiven(instructions) && typeof instructions !== "string" && !Array.isArray(instructions)) {
     return wrong("instructions", "a string")
   }
-  const tools = readTools(parsed["tools"])
+  const tools = readTools(parsed["tools"], api)
   if ("error" in tools) return tools
   if (isGiven(tool_choice) && !isToolChoice(tool_choice)) {
     return wrong("tool_choice", "none, auto, required, or an object with a type")
@@ -102,6 +106,10 @@ export function readQuestion(parsed: JsonObject): Reading {
       schema,
       json: schema !== null || format.json,
       uncalled: offered.filter((tool) => !called.has(tool.name)),
+      unused:
+        tool_choice === "none"
+          ? []
+          : tools.hosted.filter((type) => !items.some((item) => item["type"] === `${type}_call`)),
       last_answer: lastAnswer(items),
       max_output_tokens: typeof max_output_tokens === "number" ? max_output_tokens : null,
       seed: JSON.stringify([model, input, instructions ?? null, parsed["tools"] ?? null, parsed["text"] ?? null]),
@@ -130,17 +138,25 @@ function problemOf(item: JsonObject): string | null {
 
 function readTools(
   value: JsonValue | undefined,
-): { tools: { name: string; parameters: JsonObject }[] } | { error: ApiError } {
-  if (!isGiven(value)) return { tools: [] }
+  api: ApiName,
+): { tools: { name: string; parameters: JsonObject }[]; hosted: string[] } | { error: ApiError } {
+  if (!isGiven(value)) return { tools: [], hosted: [] }
   if (!Array.isArray(value)) return wrong("tools", "an array")
   const tools: { name: string; parameters: JsonObject }[] = []
+  const used: string[] = []
   for (const [at, tool] of value.entries()) {
     const place = `tools[${at}]`
     if (!isJsonObject(tool)) return wrong(place, "an object")
     const { type, name, description, parameters, strict } = tool
     if (!isGiven(type)) return missing(`${place}.type`)
-    // Tools that a vendor runs itself are not here.
-    if (type !== "function") return wrong(`${place}.type`, "function, the only type that the demo model takes")
+    const hosted = hostedBy(api, type)
+    if (hosted !== undefined) {
+      if (hosted === "code_interpreter" && !isGiven(tool["container"])) return missing(`${place}.container`)
+      if (api === "anthropic" && name !== hosted) return missing(`${place}.name`)
+      used.push(hosted)
+      continue
+    }
+    if (type !== "function") return wrong(`${place}.type`, "function, or a tool that the API of this address hosts")
     if (!isGiven(name)) return missing(`${place}.name`)
     if (typeof name !== "string" || !toolName.test(name)) {
       return wrong(`${place}.name`, "1 to 128 letters, digits, _, -, . and :")
@@ -152,7 +168,7 @@ function readTools(
     }
     tools.push({ name, parameters: isJsonObject(parameters) ? parameters : {} })
   }
-  return { tools }
+  return { tools, hosted: used }
 }
 
 /** What one vendor or another takes. */

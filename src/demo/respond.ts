@@ -2,11 +2,13 @@ import type { JsonObject } from "../base/json-value.ts"
 import type { Answer } from "./compose-answer.ts"
 import type { Question } from "./read-question.ts"
 import type { CacheUse } from "./prompt-cache.ts"
+import { hostedItem, type HostedItem } from "./hosted-work.ts"
 import { hashText } from "./seeded.ts"
+import { about, readTopic } from "./topic.ts"
 
 export interface DemoResponse extends JsonObject {
   status: "completed" | "incomplete"
-  output: (MessageItem | CallItem)[]
+  output: (MessageItem | CallItem | HostedItem)[]
 }
 
 interface MessageItem extends JsonObject {
@@ -27,7 +29,11 @@ interface CallItem extends JsonObject {
 export function respond(question: Question, answer: Answer, created_at: number, cache: CacheUse): DemoResponse {
   const id = hashText(question.seed).toString(16).padStart(8, "0")
   const { text, cut } = limit(answer, question.max_output_tokens)
-  const output = answer.kind === "calls" ? answer.calls.map((call) => callItem(call, id)) : [messageItem(text, id, cut)]
+  const query = about(readTopic(question.instruction), 6)
+  const hosted = question.unused.map((tool) => hostedItem(tool, query, question.seed))
+  const said = answer.kind === "calls" ? answer.calls.map((call) => callItem(call, id)) : [messageItem(text, id, cut)]
+  const output = [...hosted, ...said]
+  const searches = question.unused.filter((tool) => tool === "web_search").length
   const asked = countTokens(JSON.stringify(question.items)) + countTokens(JSON.stringify(question.schema ?? ""))
   const input_tokens = Math.max(asked, cache.cached + cache.written)
   const output_tokens = countTokens(answer.kind === "calls" ? JSON.stringify(answer.calls) : text)
@@ -64,6 +70,7 @@ export function respond(question: Question, answer: Answer, created_at: number, 
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: input_tokens + output_tokens,
     },
+    ...(searches > 0 && { tool_usage: { web_search: { num_requests: searches } } }),
     user: null,
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
+import { responsesItem } from "./hosted-work.ts"
 import type { DemoResponse } from "./respond.ts"
 
 /** One step of a stream: the SSE text, and whether a slow model takes its time before it. */
@@ -7,8 +8,17 @@ export interface StreamStep {
   readonly token: boolean
 }
 
+/** The response with the work of hosted tools as `/responses` shows it. */
+export function asResponses(response: DemoResponse): JsonObject {
+  return {
+    ...response,
+    output: response.output.map((item) => (item.type === "hosted_call" ? responsesItem(item) : item)),
+  }
+}
+
 /** The response as the events that a streaming backend sends, `[DONE]` last. */
-export function* streamEvents(response: DemoResponse): Generator<StreamStep, void, undefined> {
+export function* streamEvents(answered: DemoResponse): Generator<StreamStep, void, undefined> {
+  const response = asResponses(answered)
   let sequence_number = 0
   const step = (type: string, data: JsonObject, token = false): StreamStep => ({
     text: `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...data })}\n\n`,
@@ -17,7 +27,14 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
   const begun = { ...response, status: "in_progress", incomplete_details: null, output: [], usage: null }
   yield step("response.created", { response: begun })
   yield step("response.in_progress", { response: begun })
-  for (const [output_index, item] of response.output.entries()) {
+  for (const [output_index, item] of answered.output.entries()) {
+    if (item.type === "hosted_call") {
+      const done = responsesItem(item)
+      yield step("response.output_item.added", { output_index, item: { ...done, status: "in_progress" } })
+      yield step(`response.${item.tool}_call.completed`, { item_id: done["id"] ?? "", output_index })
+      yield step("response.output_item.done", { output_index, item: done })
+      continue
+    }
     const place = { item_id: item.id, output_index }
     if (item.type === "function_call") {
       const begun = { ...item, status: "in_progress", arguments: "" }
@@ -38,7 +55,7 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
     }
     yield step("response.output_item.done", { output_index, item })
   }
-  yield step(`response.${response.status}`, { response })
+  yield step(`response.${answered.status}`, { response })
   yield { text: "data: [DONE]\n\n", token: false }
 }
 

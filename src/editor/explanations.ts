@@ -290,6 +290,8 @@ const auth = "Signs in by OAuth client credentials, and sends the token as `Auth
 const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
 const promptCache =
   "Whether the backend keeps the beginning of the prompt that stays the same: `auto` (the default), `none`, or `\"1h\"`. An agent's own wins over its model's."
+const hostedTools =
+  'Tools that the provider runs while its model answers: `hosted_tools: [{ type: "web_search" }]`. The entries are sent as they are. What comes back is strangers\' words.'
 const responseFormat =
   "How the output contract is put to the backend: `auto` (the default), `json_schema`, `json_object` or `instruction_only`."
 const fileTexts = {
@@ -337,6 +339,7 @@ const propertyTexts: {
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own. It may refer to `input`.",
     prompt_cache: promptCache,
+    hosted_tools: hostedTools,
     price: "What a million tokens cost, in one currency for the whole workflow.",
     wire_api: "Which of OpenAI's APIs the model is called by. It wins over the provider's.",
     cleared,
@@ -421,6 +424,7 @@ const propertyTexts: {
     concurrency: "Only with `for`: most items at a time, within the `max_concurrency` of the run.",
     max_steps: "Most model turns while the agent calls tools; 16 if left out.",
     prompt_cache: promptCache,
+    hosted_tools: `${hostedTools} They come after those of the model.`,
     limits: "What the agent may use at most, over all of its iterations.",
   },
   "agent-batch": {

@@ -70,6 +70,11 @@ const tokens = {
   cached_tokens: integer({ description: "Input that the backend read from its cache." }),
   written_tokens: integer({ description: "Input that the backend wrote into its cache; 0 where it reports none." }),
   reasoning_tokens: integer(),
+  hosted: optional(
+    record(integer(), {
+      description: "Uses of tools that the provider hosts, by type, as it counts them; absent where there were none.",
+    }),
+  ),
 }
 
 export const tokenUsage = object(tokens)
@@ -407,6 +412,16 @@ export const events = {
   model_call_waiting: event(
     "A model call has waited for five seconds: for a rate, or because its backend asked for a pause.",
     { ...about, because: oneOf(["requests", "tokens", "concurrency", "backend"]) },
+    "repeated",
+  ),
+  hosted_tool_used: event(
+    "The provider has used one of its own tools while its model answered.",
+    {
+      ...about,
+      turn: integer(),
+      type: string({ description: "`web_search`, `code_execution` …, without its date." }),
+      summary: string({ description: "What was asked of it and found, at most 2 KB." }),
+    },
     "repeated",
   ),
   batch_prepared: event("Items of a loop are about to be sent as a batch: stored before anything of it is sent.", {

@@ -56,7 +56,15 @@ export function costOf(usage: TokenUsage, price: Price): Money {
   const written = Math.min(writtenTokens(usage), input_tokens - cached)
   const plain = input_tokens - cached - written
   const input = tokens(plain) * each.input + tokens(cached) * each.cached + tokens(written) * each.written
-  return input + tokens(output_tokens) * each.output
+  return input + tokens(output_tokens) * each.output + hostedCost(usage, price)
+}
+
+/** Uses cost the same in a batch. */
+function hostedCost({ hosted = {} }: TokenUsage, price: Price): Money {
+  return Object.entries(hosted).reduce((sum, [type, count]) => {
+    const each = Object.hasOwn(price.hosted, type) ? (price.hosted[type] ?? 0) : 0
+    return sum + tokens(count) * toMoney(each)
+  }, 0n)
 }
 
 /** The most that a call can cost: any part of its input may be cached or written, which may be dearer. */

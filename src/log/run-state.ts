@@ -131,6 +131,8 @@ export type SpanKind =
   | "retry"
   | "fallback"
   | "tool_call"
+  /** What a provider's own tool did, when its answer came. */
+  | "hosted_tool"
   /** A call of a workflow, whose own spans are those of the state inside. */
   | "workflow_call"
   | "compaction"
@@ -169,6 +171,8 @@ export interface Span {
   /** Set for a retry. */
   reason?: string
   attempt?: number
+  /** Set for a hosted tool: what was asked of it and found. */
+  summary?: string
   /** Set for a retry: the requirements that sent the output back, where they did. */
   requirements?: readonly Rejection[]
   /** Messages of a prompt, or new messages that the conversation ends with from a retry on. */

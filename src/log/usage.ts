@@ -40,7 +40,20 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
     cached_tokens: a.cached_tokens + b.cached_tokens,
     written_tokens: writtenTokens(a) + writtenTokens(b),
     reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
+    ...hostedUses(a.hosted, b.hosted, 1),
   }
+}
+
+/** The uses of hosted tools of both, or those of the first without those of the second. */
+export function hostedUses(
+  a: TokenUsage["hosted"] = {},
+  b: TokenUsage["hosted"] = {},
+  sign: 1 | -1,
+): Pick<TokenUsage, "hosted"> {
+  const all = new Map(Object.entries(a))
+  for (const [type, count] of Object.entries(b)) all.set(type, (all.get(type) ?? 0) + sign * count)
+  const left = [...all].filter(([, count]) => count !== 0)
+  return left.length === 0 ? {} : { hosted: Object.fromEntries(left) }
 }
 
 /** The usage of the calls whose backend reported it, as shown. */

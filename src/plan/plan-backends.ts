@@ -22,7 +22,7 @@ import type {
   StatedPrice,
   ToolPlan,
 } from "./plan-shape.ts"
-import { inferenceOf, promptCacheIn, propertyBlock, responseFormat } from "./plan-settings.ts"
+import { hostedToolsIn, inferenceOf, promptCacheIn, propertyBlock, responseFormat } from "./plan-settings.ts"
 
 const apiTimeoutSeconds = 30
 const apiRetries = 2
@@ -62,6 +62,7 @@ export class BackendPlanner {
       system: this.#lower.optional(body, "system", `model.${name}.system`),
       price: priceOf(propertyBlock(body, "price")),
       ...promptCacheIn(body),
+      ...hostedToolsIn(body),
     }
   }
 

@@ -1,4 +1,5 @@
-import type { JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { hostedIn } from "../check/hosted-tools.ts"
 import { constantFields, constantIn, constantOf } from "../check/constants.ts"
 import { propertyIn } from "../check/properties.ts"
 import { propertyOf, type Properties, wordIn } from "../syntax/property-of.ts"
@@ -13,6 +14,11 @@ export function responseFormat(block: Properties | undefined): ResponseFormat | 
 export function promptCacheIn(block: Properties | undefined): { readonly prompt_cache?: PromptCacheWord } {
   const word = wordIn(block, "prompt_cache")
   return isWordOf("prompt_cache", word) ? { prompt_cache: word } : {}
+}
+
+export function hostedToolsIn(block: Properties | undefined): { readonly hosted_tools?: readonly JsonObject[] } {
+  const hosted = hostedIn(block)
+  return hosted.length === 0 ? {} : { hosted_tools: hosted.map(({ entry }) => entry) }
 }
 
 export function propertyBlock(block: Properties | undefined, name: string): Properties | undefined {

@@ -97,6 +97,8 @@ export interface ModelPlan {
   readonly price: StatedPrice | null
   /** Absent where it states none. */
   readonly prompt_cache?: PromptCacheWord
+  /** Tools that its provider hosts, as they are sent. Absent where it states none. */
+  readonly hosted_tools?: readonly JsonObject[]
 }
 
 /** Prices of a million tokens. */
@@ -266,6 +268,8 @@ export interface AgentNode extends NodeBase {
   readonly limits: Limits | null
   /** Absent where it states none. */
   readonly prompt_cache?: PromptCacheWord
+  /** Besides those of its models. Absent where it states none. */
+  readonly hosted_tools?: readonly JsonObject[]
   /** The beginning of its prompt that stays the same holds private values. Absent where it holds none. */
   readonly keeps_private?: true
   readonly output: RecordType

@@ -17,7 +17,7 @@ import { Lowering, targetName, unchecked } from "./lower.ts"
 import { expressionIn, propertyOf, valuesOf, wordIn, type Properties } from "../syntax/property-of.ts"
 import { limitKeys } from "../syntax/property-table.ts"
 import { BackendPlanner } from "./plan-backends.ts"
-import { inferenceOf, promptCacheIn, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
+import { hostedToolsIn, inferenceOf, promptCacheIn, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
 import type {
   AgentNode,
   AskNode,
@@ -176,6 +176,7 @@ class Planner {
       system: this.#lower.optional(body, "system", `${id}.system`),
       limits: limitsOf(propertyBlock(body, "limits")),
       ...promptCacheIn(body),
+      ...hostedToolsIn(body),
       ...(this.#program.privateBeginnings.has(name) && { keeps_private: true as const }),
       output: symbol.output,
       requires: this.#requires(body),

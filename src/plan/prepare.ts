@@ -49,6 +49,8 @@ export interface CallSettings {
   readonly response_format: ResponseFormat
   /** Null: neither the agent nor the model states one. */
   readonly prompt_cache: PromptCacheWord | null
+  /** The model's, then the agent's. Absent where there are none. */
+  readonly hosted_tools?: readonly JsonObject[]
 }
 
 // Plans are kept by their source and run again and again.
@@ -181,12 +183,21 @@ function choicesOf(agent: AgentNode): Map<string, AgentNode> {
 
 function callSettings(plan: Plan, agent: AgentNode): CallSettings[] {
   return agent.models.map(({ name, inference }) => ({
+    ...hostedTools(plan.models[name]?.hosted_tools, agent.hosted_tools),
     model: name,
     system: plan.models[name]?.system ?? null,
     inference: mergedInference(plan, name, inference),
     response_format: agent.response_format ?? plan.models[name]?.response_format ?? "auto",
     prompt_cache: agent.prompt_cache ?? plan.models[name]?.prompt_cache ?? null,
   }))
+}
+
+function hostedTools(
+  ofModel: readonly JsonObject[] = [],
+  ofAgent: readonly JsonObject[] = [],
+): Pick<CallSettings, "hosted_tools"> {
+  const all = [...ofModel, ...ofAgent]
+  return all.length === 0 ? {} : { hosted_tools: all }
 }
 
 /** Provider, then model, then the agent's own: the later wins key by key, inside `extra` too. */

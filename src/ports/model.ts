@@ -30,6 +30,14 @@ export interface ToolDefinition {
   readonly parameters: JsonObject
 }
 
+/** One use of a tool that a provider hosts. */
+export interface HostedUse {
+  /** Without its date. */
+  readonly type: string
+  /** At most 2 KB. */
+  readonly summary: string
+}
+
 /** The structured output that an agent owes. */
 export interface OutputContract {
   /** Name for the schema on the wire: the agent's. */
@@ -69,6 +77,8 @@ export interface ModelRequest {
   /** The whole conversation, oldest first. */
   readonly input: readonly Message[]
   readonly tools: readonly ToolDefinition[]
+  /** Tools that the provider hosts, as the workflow states them. Absent where there are none. */
+  readonly hosted_tools?: readonly JsonObject[]
   /** Null: any text will do (a compaction). */
   readonly contract: OutputContract | null
   readonly response_format: ResponseFormat
@@ -151,6 +161,8 @@ export interface ModelWatch {
    */
   retried(retry: Retry): Promise<void>
   delta(attempt: number, text: string): void
+  /** Called with what the provider's own tools did for an answer. Throws where the limits of the run have no room for it. */
+  hosted?(uses: readonly HostedUse[]): void
   /** Called when the first piece of an answer is there. */
   began?(): void
   /** Called when a call is over, however it ended. */
@@ -195,6 +207,10 @@ export interface CallToReserve {
   readonly model: string
   readonly id: string
   readonly price: Price | null
+  /** How the backend is asked to cache. */
+  readonly cache?: PromptCacheWord | null
+  /** Types of the hosted tools that it may use. Absent where there are none. */
+  readonly hosted?: readonly string[]
   /** Estimated tokens of all that is sent. */
   readonly input_tokens: number
   /** Most output tokens, where the workflow sets them. */

@@ -5,11 +5,15 @@ import type { ModelRequest, StablePart, ToolDefinition } from "./model.ts"
 /** Tokens from which on a beginning is worth a place in the backend's cache. */
 export const leastCachedTokens = 1024
 
-type Asked = Pick<ModelRequest, "tools" | "system" | "input">
+type Asked = Pick<ModelRequest, "tools" | "hosted_tools" | "system" | "input">
 
 /** The texts of the beginning that stays the same, in the order in which backends read them. */
-export function* stableTexts({ tools, system, input }: Asked, stable: StablePart): Generator<string> {
+export function* stableTexts(
+  { tools, hosted_tools = [], system, input }: Asked,
+  stable: StablePart,
+): Generator<string> {
   for (const tool of tools) yield toolText(tool)
+  for (const tool of hosted_tools) yield JSON.stringify(tool)
   if (system !== null) yield stable.system === null ? system : system.slice(0, stable.system)
   if (stable.system !== null) return
   for (const message of input.slice(0, stable.messages)) yield* textsOf(message)

@@ -309,6 +309,11 @@ export const hostedTypes: readonly string[] = [
   "image_generation",
 ]
 
+/** The known type that a type begins with: types of a vendor end with a date or a version. */
+export function hostedType(type: string): string | undefined {
+  return hostedTypes.find((known) => type.startsWith(known))
+}
+
 /** Each block with its properties, those that are required first. */
 export const propertyTable = {
   /** The block after the path of another file. */
@@ -322,6 +327,7 @@ export const propertyTable = {
     response_format: word("response_format"),
     system: text,
     prompt_cache: word("prompt_cache"),
+    hosted_tools: value,
     price: { form: "price" },
     wire_api: wireApi,
     cleared,
@@ -347,6 +353,7 @@ export const propertyTable = {
     instruction: required(text),
     output: required(types, "output { … }"),
     uses: { form: "uses" },
+    hosted_tools: value,
     context: { form: "context" },
     messages: value,
     repeat: { form: "repeat" },

@@ -1,12 +1,13 @@
 import type { AgentSymbol, Program } from "../check/program.ts"
 import { stableIn, variesIn } from "../check/varies.ts"
 import { untilOf } from "../check/repeat-of.ts"
+import { hostedIn } from "../check/hosted-tools.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
 import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
-import { join, none, via, type Marks } from "./marks.ts"
+import { join, marked, none, via, type Marks } from "./marks.ts"
 import type { Reading, Rules } from "./rules.ts"
 
 /** What the model of an agent reads besides what it uses, and whether it may. */
@@ -94,6 +95,30 @@ export class AgentReadings {
     if (isPrivate || continued.private.length > 0) this.#program.privateBeginnings.add(name)
   }
 
+  /** What the providers of its models search or fetch while they answer: strangers' words. */
+  hosted(id: string, body: Syntax.Block<Syntax.Property>, models: readonly string[]): HostedReading[] {
+    const places = [{ path: id, body }, ...models.map((name) => ({ path: `model.${name}`, body: this.#bodyOf(name) }))]
+    return places.flatMap((place) => {
+      const property = propertyOf(place.body, "hosted_tools")
+      const entries = hostedIn(place.body)
+      if (property === undefined || entries.length === 0) return []
+      const path = `${place.path}.hosted_tools`
+      const span = property.name
+      const marks = marked("untrusted", { name: path, span })
+      return [{ path, span, marks, isCleared: entries.every(({ isCleared }) => isCleared) }]
+    })
+  }
+
+  /** What a model reads may go to those whom its hosted tools ask. */
+  hostedTools(id: string, hosted: readonly HostedReading[], readings: readonly Reading[], decided: Marks): void {
+    const open = hosted.find(({ isCleared }) => !isCleared)
+    if (open !== undefined) this.#rules.hosted(id, open, readings, decided)
+  }
+
+  #bodyOf(model: string): Syntax.Block<Syntax.Property> | undefined {
+    return this.#program.models.get(model)?.body
+  }
+
   modelsIn(property: Syntax.Property | undefined, loop?: Syntax.Loop): string[] {
     const entries = property === undefined ? undefined : modelEntries(property.value, loop)
     return (entries ?? []).map(({ reference }) => secondName(reference))
@@ -129,4 +154,9 @@ export class AgentReadings {
 }
 
 /** Local values are read where they are referred to. */
-const readElsewhere: ReadonlySet<string> = new Set(["system", "uses", "dynamic", "repeat"])
+const readElsewhere: ReadonlySet<string> = new Set(["system", "uses", "hosted_tools", "dynamic", "repeat"])
+
+export interface HostedReading extends Reading {
+  /** Each entry says that private data may go there. */
+  readonly isCleared: boolean
+}

@@ -1,4 +1,4 @@
-import { modelAdaptations } from "../base/limits.ts"
+import { modelAdaptations, modelPauses } from "../base/limits.ts"
 import { remembered } from "../base/remembered.ts"
 import type { Expression } from "../plan/expression.ts"
 import { children, traits } from "../plan/expression-traits.ts"
@@ -79,7 +79,8 @@ function modelCalls(plan: Plan, agent: AgentNode): Bound {
   // After the tools, one turn may be for the output alone. Each model of the list that fails spends a turn.
   const others = agent.choice === undefined ? agent.models.length - 1 : 0
   const turns = (hasTools ? agent.max_steps + 1 : 1) + others
-  const most = turns * maxRequests(plan, agent.models, hasTools ? 2 : 0)
+  const pauses = isHosted(plan, agent) ? 2 + modelPauses : 0
+  const most = turns * maxRequests(plan, agent.models, hasTools ? Math.max(2, pauses) : pauses)
   const compact = agent.context?.compact?.models ?? []
   const each = most + compact.length * maxRequests(plan, compact, 0)
   return { most: each * roundsOf(agent), by: "steps, models and retries" }
@@ -104,7 +105,9 @@ function maxRequests(plan: Plan, models: readonly AgentNode["models"][number][],
 /** What the model of an agent may call. That of a use counts for each item, that of an import for all of them. */
 function toolCalls(plan: Plan, agent: AgentNode): Bound[] {
   const { id, uses, loop } = agent
-  return uses.flatMap(({ kind, name, max_calls }) => {
+  const because = `the provider decides how often ${id} uses its hosted tools, and no \`limits { tool_calls: … }\` bounds it`
+  const hosted: Bound[] = isHosted(plan, agent) ? [{ most: "unbounded", because }] : []
+  const own = uses.flatMap(({ kind, name, max_calls }) => {
     if (kind === "prompt") return []
     const ofImport = kind === "tool" ? (plan.tools[name]?.max_calls ?? null) : null
     const most = least(loop === null && max_calls !== null ? max_calls * roundsOf(agent) : null, ofImport)
@@ -112,6 +115,11 @@ function toolCalls(plan: Plan, agent: AgentNode): Bound[] {
       max_calls === null ? `${id} may use ${kind}.${name} without \`max_calls\`` : loopsOver(id, `${kind}.${name}`)
     return times({ most: 1, by: "max_calls" }, most, () => because)
   })
+  return [...own, ...hosted]
+}
+
+function isHosted({ models }: Plan, agent: AgentNode): boolean {
+  return agent.hosted_tools !== undefined || agent.models.some(({ name }) => models[name]?.hosted_tools !== undefined)
 }
 
 function loopsOver(id: string, used: string): string {

@@ -17,6 +17,9 @@ function defaultEndpoint(backend: Backend): string {
   return providerKinds.get(kind ?? "")?.endpoint ?? ""
 }
 
+/** The host of what a provider's own tools ask. */
+const anyHost = "*"
+
 interface Sent {
   readonly steps: Set<string>
   readonly inputs: Set<string>
@@ -53,6 +56,11 @@ export class ReachedHosts {
       known.isPrivate ||= value.whole.private.length > 0
     }
     known.isPrivate ||= isPrivate
+  }
+
+  /** A step lets a backend's own tools send something to anybody. */
+  sendOn(backend: string, step: string, isPrivate: boolean): void {
+    this.send(`${backend} ${anyHost}`, step, isPrivate, [])
   }
 
   read(): ReachedHost[] {
@@ -93,6 +101,11 @@ export class ReachedHosts {
       ),
       secrets: sorted(new Set([...namesIn(this.#secrets, "secrets", spans), ...sent.secrets])),
       private: sent.isPrivate,
+    }
+    const further = this.#sent.get(`${backend} ${anyHost}`)
+    if (further !== undefined) {
+      const inputs = sorted(this.#names.madeFrom(further.steps))
+      return [own, { host: anyHost, backend, inputs, secrets: [], private: further.isPrivate }]
     }
     if (auth?.value.kind !== "properties") return [own]
     const address = expressionIn(auth.value.block, "token_endpoint") ?? expressionIn(auth.value.block, "issuer")

@@ -531,6 +531,36 @@ describe("the reach of a workflow", () => {
     }
   })
 
+  test("tools that a provider hosts reach anybody; what they find is strangers' words", () => {
+    const { hosts, agents, most, ways } = reach(`
+input { topic: string  name: private string }
+provider p from openai { endpoint: "https://p.example.com/v1"  cleared: private }
+model m from p { id: "m" }
+agent plain { model: model.m  instruction: "{{ input.name }}"  output { text: string } }
+agent search { model: model.m  hosted_tools: [{ type: "web_search" }]  instruction: "{{ input.topic }}"  output { text: string  ok: boolean } }
+output { plain: agent.plain.text  text: agent.search.text }
+`)
+    assert.deepEqual(hosts, [
+      { host: "*", backend: "provider.p", inputs: ["input.topic"], secrets: [], private: false },
+      {
+        host: "p.example.com",
+        backend: "provider.p",
+        inputs: ["input.name", "input.topic"],
+        secrets: [],
+        private: true,
+      },
+    ])
+    assert.deepEqual(
+      agents.map(({ agent, pattern, reads }) => [agent, pattern, reads]),
+      [
+        ["agent.plain", "plain", []],
+        ["agent.search", "quarantined", ["agent.search.hosted_tools"]],
+      ],
+    )
+    assert.ok(ways.some(({ from, to, untrusted }) => from === "agent.search" && to === "output" && untrusted))
+    assert.equal(most.tool_calls.most, "unbounded")
+  })
+
   test("words and tables", () => {
     const text = showReach(reach(source))
     assert.match(text, /^Hosts\n {2}eu\.example\.com \(provider\.eu\) is called\n/)

@@ -1,5 +1,6 @@
 import { remembered } from "../base/remembered.ts"
 import { numberIn } from "../check/constants.ts"
+import { hostedIn } from "../check/hosted-tools.ts"
 import type { Program, WorkflowSymbol } from "../check/program.ts"
 import { plan } from "../plan/plan.ts"
 import { cacheableShare } from "../plan/stable-part.ts"
@@ -130,7 +131,11 @@ class ReachReader implements Watcher {
     const isPrivate = reads.private.length > 0
     for (const model of models) {
       const provider = this.#program.models.get(model)?.provider?.text
-      if (provider !== undefined) this.#hosts.send(`provider.${provider}`, id, isPrivate, [])
+      if (provider === undefined) continue
+      this.#hosts.send(`provider.${provider}`, id, isPrivate, [])
+      const agent = this.#program.agents.get(name)?.declaration.body
+      const hosted = [...hostedIn(agent), ...hostedIn(this.#program.models.get(model)?.body)]
+      if (hosted.length > 0) this.#hosts.sendOn(`provider.${provider}`, id, isPrivate)
     }
     const limits = propertyOf(this.#program.agents.get(name)?.declaration.body, "limits")?.value
     const most = limits?.kind === "properties" ? numberIn(limits.block, "tool_calls") : null

@@ -168,8 +168,7 @@ export class RemoteCalls {
     for (const { name, value } of items) {
       const path = `${id}.${name.text}`
       const what = inside ?? `the \`${name.text}\` of ${id}`
-      // A model reads its system text.
-      if (value.kind === "expression" && name.text !== "system") this.plain(path, value.expression, what)
+      if (value.kind === "expression" && !written.has(name.text)) this.plain(path, value.expression, what)
       if (value.kind === "properties")
         this.#address(path, value.block, name.text === "elicitation" ? `whom ${id} asks` : what)
       if (value.kind !== "values") continue
@@ -184,6 +183,9 @@ export class RemoteCalls {
     this.#rules.plain(path, value, what, this.#flow.of(value, place).whole)
   }
 }
+
+/** Properties that are no part of an address. A model reads its system text. */
+const written: ReadonlySet<string> = new Set(["system", "hosted_tools"])
 
 export function wholesOf(bound: readonly Bound[]): Marks {
   return join(...bound.map(({ value }) => value.whole))

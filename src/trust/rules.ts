@@ -180,6 +180,20 @@ export class Rules {
     }
   }
 
+  /** A model that reads something, or is called because of it, has hosted tools that are not cleared. */
+  hosted(agent: string, { path: id, span }: Reading, readings: readonly Reading[], decided: Marks): void {
+    const hint = `Add \`cleared: private\` to each entry of ${id}, leave the data out, or write \`release … because "reason"\`.`
+    const about = `${id} is not cleared for private data`
+    for (const { path, span: at, marks } of readings) {
+      for (const way of marks.private) {
+        this.#report("private-leak", path, at, `${about}, and ${agent} reads some`, hint, way, id)
+      }
+    }
+    for (const way of decided.private) {
+      this.#report("private-leak", id, span, `${about}, which decides here whether they are used`, hint, way, id)
+    }
+  }
+
   /** A group that is not cleared is asked. */
   asked(ask: string, path: string | undefined, span: Span, marks: Marks): void {
     for (const way of marks.private) {

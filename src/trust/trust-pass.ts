@@ -352,7 +352,9 @@ export class TrustPass implements Steps {
       this.read(call.remote.id, at, marks)
       return { path: at.path, span: call.span, marks }
     })
-    const before = [...own, ...system, ...results]
+    const hosted = this.#readings.hosted(id, body, models)
+    for (const { path, marks } of hosted) this.read(path, prepared, marks)
+    const before = [...own, ...system, ...hosted, ...results]
     // What the model reads is reported as that.
     const inner = { ...prepared, decided: join(place.decided, minus(failed, marksOf(before))) }
     const uses = usedTools.map(({ call }) => {
@@ -363,6 +365,7 @@ export class TrustPass implements Steps {
     const readings = [...before, ...this.#files.readings(files, marksOf(before), inner)]
     const reads = marksOf(readings)
     this.#readings.models(id, models, readings)
+    this.#readings.hostedTools(id, hosted, readings, inner.decided)
     const compaction = this.#readings.compaction(id, body, own)
     this.#readings.decision(models, inner.decided, symbol)
     // A model that compacts a conversation reads nothing else.

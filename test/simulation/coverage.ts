@@ -133,11 +133,13 @@ const happenings = [
 
 /**
  * Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), simulated models stand in front of rates (src/run/budget/rates.test.ts)
- * and of batches (test/run/batch-crashes.test.ts), and waits have histories of their own.
+ * and of batches (test/run/batch-crashes.test.ts), waits have histories of their own, and no simulated
+ * model has tools of its own (test/contract/http/hosted-tools.test.ts).
  */
 const notHere: readonly string[] = [
   "run_survived",
   "model_call_waiting",
+  "hosted_tool_used",
   "batch_prepared",
   "batch_submitted",
   "batch_repeated",

@@ -2,8 +2,18 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
-import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
+import {
+  ownText,
+  type Attachment,
+  type Hosted,
+  type Reasoning,
+  type SaidText,
+  type SentCall,
+  type Turn,
+} from "./conversation.ts"
 import type { Conversation } from "./talk.ts"
+import type { HostedUse } from "../../ports/model.ts"
+import { countedUses, hostedUse, textsIn, typeOf, withoutDate } from "./hosted-uses.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 import { UnsentFile } from "./unsent-file.ts"
 import { markOption } from "./prompt-cache.ts"
@@ -16,7 +26,7 @@ export const answerTool = "give_answer"
 
 /** `answer`: the schema of the output, where the model has to give it by a tool call. */
 export function writeAnthropic(
-  { model, system, turns, tools: offered }: Conversation,
+  { model, system, turns, tools: offered, hosted }: Conversation,
   answer: JsonObject | null,
   mark?: JsonValue,
 ): JsonObject {
@@ -36,10 +46,13 @@ export function writeAnthropic(
   if (typeof text?.["text"] === "string") text["text"] = text["text"].trim()
   const body = {
     model,
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }): JsonObject => {
-        return { name, description, input_schema: parameters }
-      }),
+    ...(tools.length + hosted.length > 0 && {
+      tools: [
+        ...tools.map(({ name, description, parameters }): JsonObject => {
+          return { name, description, input_schema: parameters }
+        }),
+        ...hosted.map((entry): JsonObject => ({ ...entry, name: entry["name"] ?? withoutDate(typeOf(entry)) })),
+      ],
     }),
     ...(system !== null && { system: [{ type: "text", text: system }] }),
     messages,
@@ -100,10 +113,16 @@ function blocksOf(turn: Turn): JsonObject[] {
   }
 }
 
-function assistantBlock(part: SaidText | Reasoning | SentCall): JsonObject[] {
+function assistantBlock(part: SaidText | Reasoning | Hosted | SentCall): JsonObject[] {
   switch (part.type) {
-    case "text":
-      return [{ type: "text", text: part.text }]
+    case "text": {
+      // With its citations, which only the API understands.
+      const own = part.own?.["anthropic"]
+      const blocks = isJsonObject(own) && Array.isArray(own["blocks"]) ? own["blocks"].filter(isJsonObject) : []
+      return blocks.length > 0 ? blocks.map((block) => ({ ...block })) : [{ type: "text", text: part.text }]
+    }
+    case "hosted":
+      return [{ ...part.block }]
     case "call":
       return [{ type: "tool_use", id: part.id, name: part.name, input: part.arguments }]
     case "reasoning": {
@@ -150,7 +169,50 @@ export function readAnthropic(body: JsonObject): Result | null {
       : reason === "max_tokens" || reason === "model_context_window_exceeded"
         ? "length"
         : null
-  return { parts, end, reason, usage: readUsage(body["usage"]) }
+  const blocks = content.filter(isJsonObject)
+  const uses = usesIn(blocks)
+  const isPaused = reason === "pause_turn"
+  return { parts: joined(parts), end, reason, usage: readUsage(body["usage"], uses), uses, isPaused }
+}
+
+/** A text that is cut at its citations is one text. */
+function joined(parts: readonly Part[]): Part[] {
+  const all: Part[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    const [before, own] = [citedBlocks(last), citedBlocks(part)]
+    if (last?.type === "text" && part.type === "text" && (isCited(before) || isCited(own))) {
+      all[all.length - 1] = {
+        ...part,
+        text: last.text + part.text,
+        own: { anthropic: { blocks: [...before, ...own] } },
+      }
+    } else all.push(part)
+  }
+  return all.map((part) => (part.type === "text" && !isCited(citedBlocks(part)) ? { ...part, own: null } : part))
+}
+
+function citedBlocks(part: Part | undefined): readonly JsonValue[] {
+  const own = part?.type === "text" ? part.own?.["anthropic"] : undefined
+  return isJsonObject(own) && Array.isArray(own["blocks"]) ? own["blocks"] : []
+}
+
+function isCited(blocks: readonly JsonValue[]): boolean {
+  return blocks.some(
+    (block) => isJsonObject(block) && Array.isArray(block["citations"]) && block["citations"].length > 0,
+  )
+}
+
+function usesIn(blocks: readonly JsonObject[]): HostedUse[] {
+  const results = new Map(blocks.map((block) => [block["tool_use_id"], block["content"]]))
+  return blocks.flatMap(({ type, id, name, input }) => {
+    if (type !== "server_tool_use" || typeof name !== "string") return []
+    const { query, url, command, code, path } = isJsonObject(input) ? input : {}
+    const found = results.get(id)
+    const told = isJsonObject(found) ? [found["url"], found["stdout"], found["error_code"]] : textsIn(found, "url")
+    const kind = name.endsWith("code_execution") ? "code_execution" : name
+    return [hostedUse(kind, [query, url, command, code, path, ...told])]
+  })
 }
 
 /** The answer is what the model gave to the tool for it, and not what it said beside. */
@@ -163,7 +225,7 @@ function partsOf(block: JsonObject, at: number): Part[] {
   const { type, text, thinking, signature, data, id, name, input } = block
   switch (type) {
     case "text":
-      return typeof text === "string" ? [{ type: "text", text, own: null }] : []
+      return typeof text === "string" ? [{ type: "text", text, own: { anthropic: { blocks: [block] } } }] : []
     case "thinking":
       return [
         {
@@ -179,13 +241,16 @@ function partsOf(block: JsonObject, at: number): Part[] {
     case "tool_use":
       return [callPart({ id, name, input }, at, null)]
     default:
-      return []
+      return type === "server_tool_use" || (typeof type === "string" && type.endsWith("_tool_result"))
+        ? [{ type: "hosted", block }]
+        : []
   }
 }
 
-function readUsage(usage: JsonValue | undefined): TokenUsage | null {
+function readUsage(usage: JsonValue | undefined, uses: readonly HostedUse[]): TokenUsage | null {
   if (!isJsonObject(usage)) return null
-  const { output_tokens_details: details } = usage
+  const { output_tokens_details: details, server_tool_use: served } = usage
+  const { web_search_requests, web_fetch_requests } = isJsonObject(served) ? served : {}
   const cached = tokenCount(usage["cache_read_input_tokens"])
   const written = tokenCount(usage["cache_creation_input_tokens"])
   return {
@@ -195,5 +260,6 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
     cached_tokens: cached,
     written_tokens: written,
     reasoning_tokens: tokenCount(isJsonObject(details) ? details["thinking_tokens"] : 0),
+    ...countedUses(uses, { web_search: web_search_requests, web_fetch: web_fetch_requests }),
   }
 }

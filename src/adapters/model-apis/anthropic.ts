@@ -67,7 +67,7 @@ export const anthropicApi = modelApi({
 
 /** The pieces of a tool's input come as the model writes them, and not when the input is whole. */
 function eager(tool: JsonValue): JsonValue {
-  return isJsonObject(tool) ? { ...tool, eager_input_streaming: true } : tool
+  return isJsonObject(tool) && tool["input_schema"] !== undefined ? { ...tool, eager_input_streaming: true } : tool
 }
 
 function otherApi(body: JsonObject): string | null {

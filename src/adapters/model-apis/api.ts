@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json-value.ts"
+import type { Message } from "../../log/messages.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { ApiTurn, ApiTurnParts, Ask, Built, ModelApi } from "../model-turn/model-api.ts"
@@ -32,7 +33,7 @@ class DialectTurn implements ApiTurn {
   readonly #holdsOwn: boolean
 
   constructor(dialect: Dialect, parts: ApiTurnParts) {
-    const { request, quirks } = parts
+    const { request } = parts
     const { excludesCitations = [] } = dialect
     this.#dialect = dialect
     this.#parts = { ...parts, request: withSeam(request) }
@@ -45,10 +46,17 @@ class DialectTurn implements ApiTurn {
       excludesCitations.length > 0 && citesDocuments(request)
         ? dialect.ladder.filter((formatLevel) => !excludesCitations.includes(formatLevel))
         : dialect.ladder
-    this.#holdsOwn = request.input.some(
+    this.#holdsOwn = this.#areOwn(request.input)
+  }
+
+  /** Whether messages hold what only this backend and model understand. */
+  #areOwn(messages: readonly Message[]): boolean {
+    const { name } = this.#dialect
+    const { origin } = this.#parts.quirks
+    return messages.some(
       (message) =>
         message.role === "assistant" &&
-        message.parts.some(({ provider }) => provider?.api === dialect.name && provider.origin === quirks.origin),
+        message.parts.some(({ provider }) => provider?.api === name && provider.origin === origin),
     )
   }
 
@@ -73,8 +81,8 @@ class DialectTurn implements ApiTurn {
     const dialect = this.#dialect
     const { quirks, request, endpoint, egress } = this.#parts
     const asked = { ...ask, input: request.input }
-    const reasoning = this.#holdsOwn && !quirks.noReasoningBack
-    const { options, format, tools, stream } = ask
+    const reasoning = (this.#holdsOwn || this.#areOwn(ask.added)) && !quirks.noReasoningBack
+    const { options, format, tools, hosted, stream } = ask
     const url = dialect.url(endpoint, request.model, stream)
     const headers = this.#headers
     let written: ReturnType<typeof withoutSeam> | null = null
@@ -87,7 +95,7 @@ class DialectTurn implements ApiTurn {
       sent: {
         options: () => optionNames(options),
         format: format !== null,
-        tools: tools.length > 0,
+        tools: tools.length + hosted.length > 0,
         stream,
         reasoning,
         tool_strict: dialect.strict_tools === true && tools.length > 0 && !quirks.noToolStrict,

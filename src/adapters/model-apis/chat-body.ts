@@ -37,6 +37,8 @@ function written(turn: Turn): JsonObject[] {
       const texts = { text: "", reasoning: "" }
       const calls: JsonObject[] = []
       for (const part of turn.parts) {
+        // No other API's hosted tools come back to this one.
+        if (part.type === "hosted") continue
         if (part.type !== "call") texts[part.type] += part.text
         else {
           // Google's models want the signature of a thought back, by this API too.

@@ -8,7 +8,7 @@ import type { AssistantPart, FilePart, ImagePart, Message, ProviderData, UserPar
 
 export type Turn =
   | { readonly role: "user"; readonly parts: readonly (SaidText | Attachment)[] }
-  | { readonly role: "assistant"; readonly parts: readonly (SaidText | Reasoning | SentCall)[] }
+  | { readonly role: "assistant"; readonly parts: readonly (SaidText | Reasoning | Hosted | SentCall)[] }
   | { readonly role: "tool"; readonly results: SentResult[] }
 
 /** `own`: what the API added to it when it said it, under the API's name. */
@@ -22,6 +22,12 @@ export interface Reasoning {
   readonly type: "reasoning"
   readonly text: string
   readonly own?: JsonObject
+}
+
+/** The work of a tool that the provider hosts, as its API said it. */
+export interface Hosted {
+  readonly type: "hosted"
+  readonly block: JsonObject
 }
 
 export interface SentCall {
@@ -85,7 +91,7 @@ function assistantPart(
   part: AssistantPart,
   { own }: ConversationOptions,
   ids: CallIds,
-): (SaidText | Reasoning | SentCall)[] {
+): (SaidText | Reasoning | Hosted | SentCall)[] {
   const data = part.provider === undefined ? null : own(part.provider)
   const added = isJsonObject(data?.["options"]) ? { own: data["options"] } : {}
   switch (part.type) {
@@ -96,6 +102,7 @@ function assistantPart(
       return [{ type: "call", id: ids.callOf(part.call_id), name, arguments: argumentsOf(part.arguments), ...added }]
     }
     case "provider": {
+      if (isJsonObject(data?.["block"])) return [{ type: "hosted", block: data["block"] }]
       const text = data?.["text"]
       return typeof text === "string" ? [{ type: "reasoning", text, ...added }] : []
     }

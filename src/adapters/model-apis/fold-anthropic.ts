@@ -14,19 +14,26 @@ const fields: Readonly<Record<string, readonly [delta: string, block: string]>> 
 /** The events of `/messages`. */
 export class AnthropicFold implements Fold {
   length = 0
+  /** Characters of what a provider's own tools found. */
+  #found = 0
   ended = false
   #message: JsonObject = {}
   readonly #blocks = new Map<number, JsonObject>()
   /** The text of a block's `input`, which is JSON. */
   readonly #inputs = new Map<number, string>()
 
-  add(event: JsonObject): string {
+  get held(): number {
+    return this.length + this.#found
+  }
+
+  add(event: JsonObject, size: number): string {
     const index = typeof event["index"] === "number" ? event["index"] : this.#blocks.size
     switch (event["type"]) {
       case "message_start":
         if (isJsonObject(event["message"])) this.#message = { ...event["message"] }
         return ""
       case "content_block_start":
+        this.#found += size
         return isJsonObject(event["content_block"]) ? this.#begin(index, event["content_block"]) : ""
       case "content_block_delta":
         return isJsonObject(event["delta"]) ? this.#goOn(index, event["delta"]) : ""
@@ -62,7 +69,12 @@ export class AnthropicFold implements Fold {
   #goOn(index: number, delta: JsonObject): string {
     const block = this.#blocks.get(index)
     if (block === undefined) return ""
-    const { type, partial_json } = delta
+    const { type, partial_json, citation } = delta
+    if (type === "citations_delta" && isJsonObject(citation)) {
+      block["citations"] = [...(Array.isArray(block["citations"]) ? block["citations"] : []), citation]
+      this.#found += JSON.stringify(citation).length
+      return ""
+    }
     if (type === "input_json_delta" && typeof partial_json === "string") {
       this.length += partial_json.length
       this.#inputs.set(index, (this.#inputs.get(index) ?? "") + partial_json)

@@ -3,8 +3,10 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../log/events.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import { objectsIn } from "./chat-body.ts"
-import { ownText, type Attachment, type Reasoning, type SaidText, type SentCall, type Turn } from "./conversation.ts"
+import { ownText, type Attachment, type SaidText, type Turn } from "./conversation.ts"
 import type { Conversation } from "./talk.ts"
+import type { HostedUse } from "../../ports/model.ts"
+import { countedUses, hostedUse, textsIn, typeOf } from "./hosted-uses.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 
 // The bodies of `generateContent`: requests and whole answers.
@@ -12,7 +14,7 @@ import { callPart, type Part, type Result } from "./result.ts"
 /** Says to the backend that the signature of a call's thought is not at hand: a model before this one made the call. */
 const noSignature = "skip_thought_signature_validator"
 
-export function writeGoogle({ model, system, turns, tools }: Conversation): JsonObject {
+export function writeGoogle({ model, system, turns, tools, hosted }: Conversation): JsonObject {
   // Gemma has no place for instructions, and Gemini from 3 on wants a signature with each first call.
   const isGemma = /(?:^|\/)gemma-/i.test(model)
   const signs = /gemini-(?:[3-9]|\d\d)/i.test(model)
@@ -23,20 +25,31 @@ export function writeGoogle({ model, system, turns, tools }: Conversation): Json
   const [first] = contents
   if (isGemma && system !== null && first?.role === "user") first.parts.unshift({ text: `${system}\n\n` })
   return {
-    ...(tools.length > 0 && {
-      tools: [
-        {
-          functionDeclarations: tools.map(({ name, description, parameters }) => ({
-            name,
-            description,
-            parametersJsonSchema: parameters,
-          })),
-        },
-      ],
-    }),
+    ...(tools.length + hosted.length > 0 && { tools: [...functionsOf(tools), ...hosted.map(hostedTool)] }),
     ...(system !== null && !isGemma && { systemInstruction: { parts: [{ text: system }] } }),
     contents,
   }
+}
+
+type ModelPart = Extract<Turn, { role: "assistant" }>["parts"][number]
+
+function functionsOf(tools: Conversation["tools"]): JsonObject[] {
+  if (tools.length === 0) return []
+  return [
+    {
+      functionDeclarations: tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        parametersJsonSchema: parameters,
+      })),
+    },
+  ]
+}
+
+/** `{ googleSearch: { … } }` */
+function hostedTool({ type, ...fields }: JsonObject): JsonObject {
+  const name = typeOf({ type: type ?? "" }).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return { [name]: fields }
 }
 
 function partsOf(turn: Turn, signs: boolean): JsonObject[] {
@@ -51,6 +64,7 @@ function partsOf(turn: Turn, signs: boolean): JsonObject[] {
       const isSigned = turn.parts.some((part) => part.type === "call" && signatureOf(part) !== null)
       const firstCall = turn.parts.find(({ type }) => type === "call")
       return turn.parts.map((part) => {
+        if (part.type === "hosted") return part.block
         const own = signatureOf(part)
         const isMissing = part.type === "call" && own === null && signs && !isSigned && part === firstCall
         const signature = isMissing ? noSignature : own
@@ -60,11 +74,12 @@ function partsOf(turn: Turn, signs: boolean): JsonObject[] {
   }
 }
 
-function signatureOf(part: SaidText | Reasoning | SentCall): string | null {
+function signatureOf(part: ModelPart): string | null {
+  if (part.type === "hosted") return null
   return ownText(part, "google", "thoughtSignature")
 }
 
-function modelPart(part: SaidText | Reasoning | SentCall): JsonObject {
+function modelPart(part: Exclude<ModelPart, { type: "hosted" }>): JsonObject {
   switch (part.type) {
     case "text":
       return { text: part.text }
@@ -101,6 +116,10 @@ export function readGoogle(body: JsonObject): Result {
   const parts: Part[] = []
   for (const [at, part] of objectsIn(isJsonObject(content) ? content["parts"] : undefined).entries()) {
     const { text, thought, thoughtSignature: signature, functionCall: call } = part
+    if (hostedParts.some((name) => isJsonObject(part[name]))) {
+      parts.push({ type: "hosted", block: part })
+      continue
+    }
     const own = typeof signature === "string" && signature !== "" ? { google: { thoughtSignature: signature } } : null
     if (isJsonObject(call)) parts.push(callPart({ id: call["id"], name: call["name"], input: call["args"] }, at, own))
     else if (typeof text === "string" && text !== "") {
@@ -108,14 +127,32 @@ export function readGoogle(body: JsonObject): Result {
     } else if (text === "" && own !== null) {
       // An empty text carries the signature of what stands before it.
       const last = parts.pop()
-      if (last !== undefined) parts.push({ ...last, own })
+      if (last !== undefined) parts.push(last.type === "hosted" ? last : { ...last, own })
     }
   }
   const reason = typeof finishReason === "string" ? finishReason : ""
-  return { parts, end: ends[reason] ?? null, reason, usage: readUsage(body["usageMetadata"]) }
+  const uses = usesIn(candidate)
+  return { parts, end: ends[reason] ?? null, reason, usage: readUsage(body["usageMetadata"], uses), uses }
 }
 
-function readUsage(usage: JsonValue | undefined): TokenUsage | null {
+/** Parts in which a provider's own tools show. */
+const hostedParts = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse"]
+
+function usesIn({ content, groundingMetadata, urlContextMetadata }: JsonObject): HostedUse[] {
+  const { webSearchQueries, groundingChunks } = isJsonObject(groundingMetadata) ? groundingMetadata : {}
+  const pages = objectsIn(groundingChunks).flatMap(({ web }) => (isJsonObject(web) ? [web["uri"]] : []))
+  const addresses = objectsIn(isJsonObject(urlContextMetadata) ? urlContextMetadata["urlMetadata"] : undefined)
+  const said = objectsIn(isJsonObject(content) ? content["parts"] : undefined)
+  const outputs = said.flatMap(({ codeExecutionResult: one }) => (isJsonObject(one) ? [one["output"]] : []))
+  const code = said.flatMap(({ executableCode: one }) => (isJsonObject(one) ? [one["code"]] : []))
+  return [
+    ...textsIn(webSearchQueries).map((query, at) => hostedUse("google_search", [query, ...(at === 0 ? pages : [])])),
+    ...addresses.map((one) => hostedUse("url_context", [one["retrievedUrl"], one["urlRetrievalStatus"]])),
+    ...code.map((one, at) => hostedUse("code_execution", [one, outputs[at]])),
+  ]
+}
+
+function readUsage(usage: JsonValue | undefined, uses: readonly HostedUse[]): TokenUsage | null {
   if (!isJsonObject(usage)) return null
   const thoughts = tokenCount(usage["thoughtsTokenCount"])
   return {
@@ -124,5 +161,6 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
     cached_tokens: tokenCount(usage["cachedContentTokenCount"]),
     written_tokens: 0,
     reasoning_tokens: thoughts,
+    ...countedUses(uses),
   }
 }

@@ -5,7 +5,9 @@ import type { ModelToolCall } from "../../log/messages.ts"
 import type { Answer } from "../model-turn/model-api.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import type { Reading } from "./dialect.ts"
-import { hidesReasoning, toMessage } from "./responses-history.ts"
+import type { HostedUse } from "../../ports/model.ts"
+import { countedUses, hostedUse, textsIn, typeOf } from "./hosted-uses.ts"
+import { hidesReasoning, isHostedCall, toMessage } from "./responses-history.ts"
 import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** A sentence for an answer, or an event, of another API; null for one that may be of this. */
@@ -18,7 +20,8 @@ export function otherApi({ output, choices }: JsonObject): string | null {
 /** Reads a response object, once it counts as an answer. Throws an `UpstreamFailure`. */
 export function readResponses(response: JsonObject, { retryAfterMs, origin, watch }: Reading): Answer {
   const { error, status, output } = response
-  const usage = readUsage(response["usage"])
+  const uses = (Array.isArray(output) ? output : []).flatMap((item) => (isJsonObject(item) ? usesIn(item) : []))
+  const usage = readUsage(response, uses)
   const hasOutput = Array.isArray(output) && output.length > 0
   if (isGiven(error) && (!hasOutput || status === "failed"))
     throw new UpstreamFailure(readInnerError(response, retryAfterMs, watch), undefined, usage)
@@ -39,6 +42,7 @@ export function readResponses(response: JsonObject, { retryAfterMs, origin, watc
     tool_calls,
     usage,
     hidesReasoning: hidesReasoning(items),
+    ...(uses.length > 0 && { hosted: watch.redact(uses as unknown as JsonValue) as unknown as typeof uses }),
     toMessage: (said, calls) => toMessage(items, said, calls, origin),
   }
 }
@@ -102,7 +106,16 @@ function firstText(...values: readonly (JsonValue | undefined)[]): string | unde
   return undefined
 }
 
-function readUsage(usage: JsonValue | undefined): TokenUsage | null {
+function usesIn(item: JsonObject): HostedUse[] {
+  if (!isHostedCall(item)) return []
+  const { action, queries, results, code, outputs, revised_prompt } = item
+  const { query, queries: more, url, pattern, sources } = isJsonObject(action) ? action : {}
+  const asked = [query, ...textsIn(more).filter((one) => one !== query), url, pattern, ...textsIn(queries)]
+  const found = [...textsIn(sources, "url"), ...textsIn(results, "filename"), ...textsIn(outputs, "logs")]
+  return [hostedUse(typeOf(item).slice(0, -"_call".length), [...asked, code, revised_prompt, ...found])]
+}
+
+function readUsage({ usage, tool_usage }: JsonObject, uses: readonly HostedUse[]): TokenUsage | null {
   if (!isJsonObject(usage)) return null
   const input = usage["input_tokens_details"] ?? usage["prompt_tokens_details"]
   return {
@@ -113,6 +126,7 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
     reasoning_tokens: tokenCount(
       within(usage["output_tokens_details"] ?? usage["completion_tokens_details"], "reasoning_tokens"),
     ),
+    ...countedUses(uses, { web_search: within(within(tool_usage, "web_search"), "num_requests") }),
   }
 }
 

@@ -103,10 +103,14 @@ export function itemsText(items: readonly Item[]): string {
   return items.length === 0 ? "" : JSON.stringify(items).slice(1, -1)
 }
 
-export function toolsText(tools: readonly ToolDefinition[], strictField: boolean): string | null {
-  if (tools.length === 0) return null
-  return JSON.stringify(
-    tools.map(({ name, description, parameters }) => ({
+export function toolsText(
+  tools: readonly ToolDefinition[],
+  hosted: readonly JsonObject[],
+  strictField: boolean,
+): string | null {
+  if (tools.length + hosted.length === 0) return null
+  return JSON.stringify([
+    ...tools.map(({ name, description, parameters }) => ({
       type: "function",
       name,
       description,
@@ -114,7 +118,8 @@ export function toolsText(tools: readonly ToolDefinition[], strictField: boolean
       // Left out, some backends take it for true and rewrite the schema.
       ...(strictField ? { strict: false } : {}),
     })),
-  )
+    ...hosted,
+  ])
 }
 
 const formats = new WeakMap<ContractForm, Readonly<Record<SchemaFormatLevel, string>>>()

@@ -9,6 +9,7 @@ import type {
   ProviderData,
   UserPart,
 } from "../../log/messages.ts"
+import { hostedType } from "../../syntax/property-table.ts"
 
 const api = "responses"
 
@@ -95,8 +96,12 @@ export function toMessage(
   // A backend refuses an item that refers to reasoning that is not there: ids are then left out.
   const ids = reasonings.every(canGoBack)
   const own = (data: JsonObject): ProviderData => ({ api, origin, data })
+  const before = items.filter((item) => item["type"] === "reasoning" || isHostedCall(item))
   const parts: AssistantPart[] = ids
-    ? reasonings.map((item) => ({ type: "provider", provider: own(reasoningData(item)) }))
+    ? before.map((item) => ({
+        type: "provider",
+        provider: own(item["type"] === "reasoning" ? reasoningData(item) : item),
+      }))
     : []
   if (text !== "") {
     const id = ids ? messageId(items) : null
@@ -106,6 +111,11 @@ export function toMessage(
     parts.push({ type: "tool_call", call_id, name, arguments: given })
   }
   return { role: "assistant", parts }
+}
+
+/** The work of a tool that the provider hosts: `web_search_call`. */
+export function isHostedCall({ type }: Item): boolean {
+  return typeof type === "string" && type.endsWith("_call") && hostedType(type) !== undefined
 }
 
 function messageId(items: readonly Item[]): string | null {

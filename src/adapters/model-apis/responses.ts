@@ -31,7 +31,7 @@ export const responsesApi = modelApi({
   writer: ({ request, quirks }) => {
     // The conversation is turned into text once, and not for every attempt.
     let input: { readonly reasoning: boolean; readonly text: string } | null = null
-    return ({ added, instruction, options, format, tools, stream }, reasoning) => {
+    return ({ added, instruction, options, format, tools, hosted, stream }, reasoning) => {
       if (input?.reasoning !== reasoning) {
         input = { reasoning, text: itemsText(toItems(request.input, quirks.origin, reasoning)) }
       }
@@ -45,7 +45,7 @@ export const responsesApi = modelApi({
         ],
         options,
         format: format === null ? null : formatText(format.formatLevel, format.form),
-        tools: toolsText(tools, !quirks.noToolStrict),
+        tools: toolsText(tools, hosted, !quirks.noToolStrict),
         stream,
       })
     }

@@ -1,8 +1,10 @@
 import type { ApiName } from "../../check/provider-kinds.ts"
 import { jsonOf } from "../../base/bounded-json.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantPart, ModelToolCall, ProviderData } from "../../log/messages.ts"
 import type { TokenUsage } from "../../log/events.ts"
+import type { HostedUse } from "../../ports/model.ts"
 import type { Answer } from "../model-turn/model-api.ts"
 import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 import type { Dialect, Reading } from "./dialect.ts"
@@ -12,6 +14,8 @@ import { holdsError } from "./fold-events.ts"
 export type Part =
   | { readonly type: "text" | "reasoning"; readonly text: string; readonly own: JsonObject | null }
   | { readonly type: "call"; readonly call: ModelToolCall; readonly own: JsonObject | null }
+  /** The work of a tool that the provider hosts: it goes back as it came, in its place. */
+  | { readonly type: "hosted"; readonly block: JsonObject }
 
 /** An answer of any API. */
 export interface Result {
@@ -21,6 +25,9 @@ export interface Result {
   /** The API's own word for how it ended. */
   readonly reason: string
   readonly usage: TokenUsage | null
+  /** Absent where the provider's own tools did nothing. */
+  readonly uses?: readonly HostedUse[]
+  readonly isPaused?: boolean
 }
 
 /** A call as a part. Arguments that are no text are written as JSON. */
@@ -78,25 +85,44 @@ function toAnswer(result: Result, api: ApiName, origin: string, watch: Reading["
   const ofApi = (data: JsonObject): ProviderData => ({ api, origin, data })
   const withOwn = (own: JsonObject | null): { provider?: ProviderData } =>
     own === null ? {} : { provider: ofApi({ options: own }) }
+  const { uses = [] } = result
+  const text = said.map((part) => part.text).join("\n")
   return {
-    text: said.map((part) => part.text).join("\n"),
+    text,
     tool_calls: calls.map(({ call }) => call),
     usage: result.usage,
     hidesReasoning: false,
+    ...(uses.length > 0 && { hosted: watch.redact(uses as unknown as JsonValue) as unknown as typeof uses }),
+    ...(result.isPaused === true && { isPaused: true as const }),
     toMessage: (kept, tool_calls) => {
+      // What the provider's own tools did goes back between the texts around it.
+      const isWhole = parts.some(({ type }) => type === "hosted") && kept === text
       const message: AssistantPart[] = parts.flatMap((part): AssistantPart[] => {
+        if (part.type === "hosted") return [{ type: "provider", provider: ofApi({ block: part.block }) }]
+        if (part.type === "text" && isWhole && part.text !== "") {
+          return [{ type: "text", text: part.text, ...withOwn(part.own) }]
+        }
         if (part.type !== "reasoning") return []
         const data: JsonObject = { text: part.text }
         if (part.own !== null) data["options"] = part.own
         return [{ type: "provider", provider: ofApi(data) }]
       })
-      if (kept !== "") message.push({ type: "text", text: kept, ...withOwn(said.at(-1)?.own ?? null) })
+      const last = said.at(-1)?.own ?? null
+      if (kept !== "" && !isWhole)
+        message.push({ type: "text", text: kept, ...withOwn(kept === text ? last : ownOf(last)) })
       for (const [at, call] of tool_calls.entries()) {
         message.push({ type: "tool_call", ...call, ...withOwn(calls[at]?.own ?? null) })
       }
       return { role: "assistant", parts: message }
     },
   }
+}
+
+/** Without what stands for the text itself: another text stands in its place. */
+function ownOf(own: JsonObject | null): JsonObject | null {
+  if (own === null) return null
+  const kept = Object.entries(own).filter(([, value]) => !isJsonObject(value) || value["blocks"] === undefined)
+  return kept.length === 0 ? null : Object.fromEntries(kept)
 }
 
 function refuseUnfinished({ parts, end, reason: raw, usage }: Result): void {

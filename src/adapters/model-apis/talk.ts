@@ -14,6 +14,8 @@ export interface Conversation {
   readonly system: string | null
   readonly turns: readonly Turn[]
   readonly tools: readonly ToolDefinition[]
+  /** Tools that the provider hosts. */
+  readonly hosted: readonly JsonObject[]
 }
 
 /** The ids that a tool call can have. */
@@ -53,7 +55,7 @@ function talkOf(
       ...idRules(endpoint),
       documentOptions: modelApis[api].documentOptions,
     })
-    return { model: request.model, system: system === "" ? null : system, turns, tools: ask.tools }
+    return { model: request.model, system: system === "" ? null : system, turns, tools: ask.tools, hosted: ask.hosted }
   } catch (error) {
     const isOfAddress = error instanceof URIError || (error instanceof TypeError && "code" in error)
     if (!isOfAddress) throw error

@@ -28,6 +28,7 @@ import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
 import { turnForRequest } from "./turn-for.ts"
 import { UnusableAnswer, UpstreamFailure } from "./upstream-failure.ts"
+import { hostedType } from "../../syntax/property-table.ts"
 import { modelAdaptations } from "../../base/limits.ts"
 
 /** A request, and the name of its output format for the call's record. */
@@ -104,6 +105,7 @@ export class RetriedCalls {
       try {
         const answer = await this.#made(call, most, build)
         this.#retries = 0
+        if (answer.hosted !== undefined) watch.hosted?.(answer.hosted)
         return answer
       } catch (error) {
         this.#parts.watch.signal.throwIfAborted()
@@ -203,13 +205,15 @@ export class RetriedCalls {
     build: BuildCall,
     paced: PacedCall | null,
   ): Promise<Answer> {
-    const { turn, name, model, price, inference } = this.#parts.request
+    const { turn, name, model, price, inference, cache, hosted_tools = [] } = this.#parts.request
     const reservation = await reserve({
       turn,
       attempt: this.#attempt + 1,
       model: name,
       id: model,
       price,
+      cache: cache?.mode ?? null,
+      hosted: hosted_tools.flatMap(({ type }) => (typeof type === "string" ? (hostedType(type) ?? []) : [])),
       input_tokens: draft.built.estimate(),
       max_tokens: inference.max_tokens ?? null,
     })

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../../log/messages.ts"
-import type { Backend, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type { Backend, HostedUse, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
 
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { TokenUsage } from "../../log/events.ts"
@@ -61,6 +61,8 @@ export interface Ask {
   readonly options: JsonObject
   readonly format: { readonly formatLevel: SchemaFormatLevel; readonly form: ContractForm } | null
   readonly tools: readonly ToolDefinition[]
+  /** Tools that the provider hosts. */
+  readonly hosted: readonly JsonObject[]
   readonly stream: boolean
 }
 
@@ -98,6 +100,10 @@ export interface Answer {
   readonly usage: TokenUsage | null
   /** The backend reasoned without showing it. */
   readonly hidesReasoning: boolean
+  /** What the provider's own tools did. Absent where they did nothing. */
+  readonly hosted?: readonly HostedUse[]
+  /** The provider has stopped in the middle of its own tools' work, and goes on when the answer is sent back. */
+  readonly isPaused?: true
   /** The answer for the history, with this text and these calls in place of its own. */
   toMessage(text: string, tool_calls: readonly ModelToolCall[]): AssistantMessage
 }

@@ -1,8 +1,8 @@
 import { parseInOrder } from "../../base/ordered-object.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { runQuotedBytes } from "../../base/limits.ts"
-import { assistantText, userText, type Message } from "../../log/messages.ts"
+import { modelPauses, runQuotedBytes } from "../../base/limits.ts"
+import { assistantText, userText, type AssistantMessage, type AssistantPart, type Message } from "../../log/messages.ts"
 import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { rejectionReason, type ModelRequest, type ModelWatch } from "../../ports/model.ts"
 import type { RetriedCalls } from "./call-with-retries.ts"
@@ -61,9 +61,34 @@ export class AnswerRepairs {
     return null
   }
 
+  /** What the provider said before it paused: the answer goes on from there. */
+  get paused(): readonly AssistantPart[] {
+    return this.#pauses().flatMap(({ parts }) => parts)
+  }
+
+  /** Sends what the provider has done so far back to it. */
+  async goOn(answer: Answer): Promise<void> {
+    const made = this.#pauses().length
+    if (made >= modelPauses) {
+      const message = `The provider paused its own tools ${made + 1} times in one turn; at most ${modelPauses} are allowed`
+      throw this.#retried.fail("limit_exceeded", [{ path: this.#request.path, message }])
+    }
+    this.#added = [...this.#added, answer.toMessage(answer.text, [])]
+    await this.#retried.again("The provider has paused its own tools: asked to go on")
+  }
+
+  /** The messages of the model that nothing was said after. */
+  #pauses(): AssistantMessage[] {
+    const first = this.#added.findLastIndex(({ role }) => role !== "assistant") + 1
+    return this.#added.slice(first).filter((message) => message.role === "assistant")
+  }
+
   /** The answer that could not be used, and what the model is asked to do about it. Problems may quote the answer. */
   #addition(answer: Answer, asked: string): Message[] {
-    const said = answer.text === "" ? [] : [assistantText(this.#shownAnswer(answer))]
+    const shown = this.#shownAnswer(answer)
+    const parts = answer.hosted === undefined ? null : [...this.paused, ...answer.toMessage(shown, []).parts]
+    const said: Message[] =
+      parts !== null ? [{ role: "assistant", parts }] : answer.text === "" ? [] : [assistantText(shown)]
     return [...said, userText(this.#watch.redact(asked))]
   }
 

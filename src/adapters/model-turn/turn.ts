@@ -122,6 +122,10 @@ export class Turn {
           (refusal, call) => this.#adapt(refusal, call),
         )
         for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
+        if (answer.isPaused === true) {
+          await this.#repairs.goOn(answer)
+          continue
+        }
         if (answer.hidesReasoning) this.#learn((quirks) => (quirks.hidesReasoning = true))
         const judged = this.#judge(answer)
         // To await a value that is here already makes promises: test/run-cost counts them.
@@ -209,7 +213,8 @@ export class Turn {
     tool_calls: readonly ModelToolCall[],
   ): Pick<ModelTurn, "message" | "calls" | "usage"> {
     const { calls, usage } = this.#retried
-    return { message: answer.toMessage(text, tool_calls), calls, usage }
+    const { role, parts } = answer.toMessage(text, tool_calls)
+    return { message: { role, parts: [...this.#repairs.paused, ...parts] }, calls, usage }
   }
 
   // ------------------------------------------------------------------------------------------------- further calls
@@ -238,13 +243,15 @@ export class Turn {
       options: most === null ? options : mergeOptions(withoutMost(options), this.#calls.maxTokens(most)),
       format: this.#format(),
       tools: tools ? this.#request.tools : [],
+      hosted: tools ? (this.#request.hosted_tools ?? []) : [],
       stream: this.#streams(),
     })
     return { built, bounded: most !== null, format: this.#formatName() }
   }
 
   #offersTools(): boolean {
-    return !this.#closing && this.#request.tools.length > 0
+    const { tools, hosted_tools = [] } = this.#request
+    return !this.#closing && tools.length + hosted_tools.length > 0
   }
 
   /** The tool loop goes first: its requests carry no format. */

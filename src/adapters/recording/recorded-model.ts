@@ -1,6 +1,14 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, OutputContract, Retry } from "../../ports/model.ts"
+import type {
+  HostedUse,
+  ModelClient,
+  ModelRequest,
+  ModelTurn,
+  ModelWatch,
+  OutputContract,
+  Retry,
+} from "../../ports/model.ts"
 import type { ModelCallRecord, TokenUsage, Usage, WireError } from "../../log/events.ts"
 import { defaultRepairs } from "../../plan/inference-defaults.ts"
 import { ownPrice, pricedUsage } from "../../log/usage.ts"
@@ -23,7 +31,9 @@ export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient
         {
           record: (made) => {
             const kept = made instanceof AnswerFailure ? recordedFailure(made, request) : recordedTurn(made, request)
-            return watch.redact(noted.repairs.length === 0 ? kept : { ...kept, retried: noted.repairs })
+            const { repairs, hosted } = noted
+            const more = { ...(repairs.length > 0 && { retried: repairs }), ...(hosted.length > 0 && { hosted }) }
+            return watch.redact({ ...kept, ...more })
           },
           holds: (recorded) => {
             const kept = recorded as object as RecordedTurn | RecordedFailure
@@ -60,12 +70,17 @@ type Repair = Pick<Retry, "attempt" | "reason" | "requirements"> & { readonly ad
 /** Notes which answers are sent back. Other retries are the backend's doing: they differ from one asking to the next. */
 class NotedRepairs {
   readonly repairs: JsonObject[] = []
+  readonly hosted: JsonObject[] = []
   readonly watch: ModelWatch
 
   constructor({ attempts_before, progress }: ModelRequest, watch: ModelWatch) {
     let before = progress?.repairs ?? 0
     this.watch = {
       ...watch,
+      hosted: (uses) => {
+        for (const use of uses) this.hosted.push({ ...use })
+        watch.hosted?.(uses)
+      },
       retried: (retry) => {
         const { attempt, reason, requirements, progress: reached } = retry
         if (reached.repairs > before) {
@@ -102,6 +117,7 @@ function factsOf(request: ModelRequest): JsonObject {
     system: request.system,
     input: plainMessages(request.input),
     tools: request.tools.map((tool) => ({ ...tool })),
+    ...(request.hosted_tools !== undefined && { hosted_tools: [...request.hosted_tools] }),
     output: contract === null ? null : outputFacts(contract),
     response_format: request.response_format,
     inference: inference as JsonObject,
@@ -215,6 +231,7 @@ const notBegun = { new_calls: [], retries: 0, repairs: 0, not_before: 0, closing
 interface Recorded {
   readonly calls: readonly { readonly attempt: number; readonly format?: string; readonly usage?: TokenUsage }[]
   readonly retried?: readonly Repair[]
+  readonly hosted?: readonly HostedUse[]
 }
 
 type RecordedTurn = Recorded & Omit<ModelTurn, "calls" | "usage"> & { readonly usage: TokenUsage }
@@ -234,12 +251,13 @@ async function revived(
   request: ModelRequest,
   watch: ModelWatch,
 ): Promise<ModelTurn | AnswerFailure> {
-  const { retried = [], ...kept } = recorded as object as RecordedTurn | RecordedFailure
+  const { retried = [], hosted = [], ...kept } = recorded as object as RecordedTurn | RecordedFailure
   const { turn, attempts_before, price, name, model, provider } = request
   for (const { attempt, added, ...repair } of retried) {
     const progress = added === undefined ? notBegun : { ...notBegun, added }
     await watch.retried({ ...repair, attempt: attempts_before + attempt, delay_ms: 0, progress })
   }
+  if (hosted.length > 0) watch.hosted?.(hosted)
   const started_at = new Date(watch.now()).toISOString()
   const own = { started_at, duration_ms: 0, model: name, id: model, provider, ...ownPrice(request) }
   const calls = kept.calls.map(({ usage, attempt, ...call }): ModelCallRecord => {

@@ -6,7 +6,7 @@ import { modelApis, type ApiName } from "../provider-kinds.ts"
 /** Keys of every body that the service sets itself. */
 const shared: Readonly<Record<string, string>> = {
   model: "Write `id` of the model.",
-  tools: "Write `uses`.",
+  tools: "Write `uses`, or `hosted_tools`.",
   stream: "Remove it: `options.deltas` of a request streams.",
 }
 

@@ -2,6 +2,7 @@ import { jsonOf } from "../../base/bounded-json.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
+import { anthropicBlocks, citationsOf, hostedBy, sealOf } from "../hosted-work.ts"
 import { tokens } from "../stream-events.ts"
 import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
@@ -12,6 +13,8 @@ export const anthropicDemo: DemoApi = {
     if (max_tokens === undefined) return "max_tokens: Field required"
     if (!Array.isArray(messages)) return "messages: Field required"
     const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
+    const broken = brokenSeal(messages)
+    if (broken !== null) return broken
     const instructions = textIn(system)
     const forced = forcedTool(body)
     const format = isJsonObject(output_config) && isJsonObject(output_config["format"]) ? output_config["format"] : null
@@ -36,22 +39,27 @@ export const anthropicDemo: DemoApi = {
   },
 
   answer(response, asked) {
-    const said = forcedCall(saidIn(response), asked)
-    return { ...head(response), content: blocksOf(said), stop_reason: stopOf(said), usage: usageOf(response) }
+    const said = paused(forcedCall(saidIn(response), asked))
+    return { ...head(response), content: blocksOf(said), stop_reason: stopOf(said), usage: usageOf(response, said) }
   },
 
   *stream(response, asked) {
-    const said = forcedCall(saidIn(response), asked)
+    const said = paused(forcedCall(saidIn(response), asked))
     const step = (type: string, data: JsonObject, token = false): { text: string; token: boolean } => ({
       text: `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`,
       token,
     })
-    const usage = usageOf(response)
+    const usage = usageOf(response, said)
     yield step("message_start", {
       message: { ...head(response), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
     })
     yield step("ping", {})
     for (const [index, block] of blocksOf(said).entries()) {
+      if (typeof block["type"] === "string" && block["type"].endsWith("_tool_result")) {
+        yield step("content_block_start", { index, content_block: block })
+        yield step("content_block_stop", { index })
+        continue
+      }
       const isText = block["type"] === "text"
       yield step("content_block_start", {
         index,
@@ -61,6 +69,9 @@ export const anthropicDemo: DemoApi = {
       for (const piece of tokens(whole)) {
         const delta = isText ? { type: "text_delta", text: piece } : { type: "input_json_delta", partial_json: piece }
         yield step("content_block_delta", { index, delta }, true)
+      }
+      for (const citation of isText && Array.isArray(block["citations"]) ? block["citations"] : []) {
+        yield step("content_block_delta", { index, delta: { type: "citations_delta", citation } })
       }
       yield step("content_block_stop", { index })
     }
@@ -111,7 +122,7 @@ function forcedTool({ tools, tool_choice }: JsonObject): JsonObject | null {
 function forcedCall(said: Said, asked: JsonObject): Said {
   const name = forcedTool(asked)?.["name"]
   if (typeof name !== "string" || said.text === null) return said
-  return { text: null, calls: [{ call_id: "toolu_demo_1", name, arguments: said.text }], cut: said.cut }
+  return { ...said, text: null, calls: [{ call_id: "toolu_demo_1", name, arguments: said.text }] }
 }
 
 function itemsOf({ role, content }: JsonObject): JsonObject[] {
@@ -134,6 +145,12 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
         call_id: block["tool_use_id"] ?? "",
         output: textIn(block["content"]),
       })
+    } else if (block["type"] === "server_tool_use") {
+      const name = typeof block["name"] === "string" ? block["name"] : ""
+      const type = hostedBy("anthropic", name.replace(/^(?:bash|text_editor)_/, ""))
+      items.push({ type: `${type ?? ""}_call`, id: block["id"] ?? "" })
+    } else if (typeof block["type"] === "string" && block["type"].endsWith("_tool_result")) {
+      continue
     } else {
       parts.push(block)
       // Clients join the user's messages into one: a summary of what was said before is not what is asked now.
@@ -147,6 +164,7 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
 function toolOf(tool: JsonValue): JsonValue {
   if (!isJsonObject(tool)) return tool
   const { type = "custom", name, description, input_schema } = tool
+  if (hostedBy("anthropic", type) !== undefined) return tool
   return {
     type: type === "custom" || type === null ? "function" : type,
     ...(name !== undefined && { name }),
@@ -162,9 +180,36 @@ function head(response: DemoResponse): JsonObject {
   return { id: name, type: "message", role: "assistant", model: model ?? "", stop_sequence: null }
 }
 
-function blocksOf({ text, calls }: Said): JsonObject[] {
+/** The API stops after some rounds of its own tools; the demo model after each but the last, so that clients have to go on. */
+function paused(said: Said): Said & { readonly isPaused: boolean } {
+  const [first] = said.hosted
+  const isPaused = first !== undefined && said.hosted.length > 1
+  return isPaused ? { text: null, calls: [], hosted: [first], cut: false, isPaused } : { ...said, isPaused }
+}
+
+/** What its own tools found has to come back as it was sent. */
+function brokenSeal(messages: readonly JsonValue[]): string | null {
+  const blocks = messages.flatMap((message) =>
+    isJsonObject(message) && Array.isArray(message["content"]) ? message["content"].filter(isJsonObject) : [],
+  )
+  const uses = new Set(blocks.flatMap(({ type, id }) => (type === "server_tool_use" ? [id] : [])))
+  for (const { type, tool_use_id: id, content } of blocks) {
+    if (typeof type !== "string" || !type.endsWith("_tool_result")) continue
+    if (!uses.has(id)) return `messages: ${type} has no server_tool_use before it`
+    if (type !== "web_search_tool_result" || !Array.isArray(content)) continue
+    for (const found of content.filter(isJsonObject)) {
+      if (found["encrypted_content"] !== sealOf(typeof id === "string" ? id : ""))
+        return "messages: Invalid encrypted_content in search_result block"
+    }
+  }
+  return null
+}
+
+function blocksOf({ text, calls, hosted }: Said): JsonObject[] {
+  const citations = citationsOf(hosted)
   return [
-    ...(text === null ? [] : [{ type: "text", text }]),
+    ...hosted.flatMap(anthropicBlocks),
+    ...(text === null ? [] : [{ type: "text", text, ...(citations.length > 0 && { citations }) }]),
     ...calls.map(({ call_id, name, arguments: given }) => {
       return { type: "tool_use", id: call_id, name, input: parse(given) }
     }),
@@ -176,17 +221,22 @@ function parse(text: string): JsonValue {
   return value === undefined ? {} : value
 }
 
-function stopOf({ calls, cut }: Said): string {
+function stopOf({ calls, cut, isPaused }: ReturnType<typeof paused>): string {
+  if (isPaused) return "pause_turn"
   if (cut) return "max_tokens"
   return calls.length > 0 ? "tool_use" : "end_turn"
 }
 
-function usageOf(response: DemoResponse): JsonObject {
+function usageOf(response: DemoResponse, { hosted }: Said): JsonObject {
+  const used = (type: string): number => hosted.filter(({ tool }) => tool === type).length
   const { input, output, cached, written } = usageIn(response)
   return {
     input_tokens: input - cached - written,
     output_tokens: output,
     cache_creation_input_tokens: written,
     cache_read_input_tokens: cached,
+    ...(hosted.length > 0 && {
+      server_tool_use: { web_search_requests: used("web_search"), web_fetch_requests: used("web_fetch") },
+    }),
   }
 }

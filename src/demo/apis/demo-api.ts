@@ -2,6 +2,7 @@ import type { ApiName } from "../../check/provider-kinds.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ApiError } from "../read-question.ts"
+import type { HostedItem } from "../hosted-work.ts"
 import type { DemoResponse } from "../respond.ts"
 import type { StreamStep } from "../stream-events.ts"
 
@@ -28,17 +29,21 @@ export interface DemoApi {
 export interface Said {
   readonly text: string | null
   readonly calls: readonly { readonly call_id: string; readonly name: string; readonly arguments: string }[]
+  /** Uses of its own tools, before all else. */
+  readonly hosted: readonly HostedItem[]
   readonly cut: boolean
 }
 
 export function saidIn({ output, status }: DemoResponse): Said {
   let text: string | null = null
   const calls: Said["calls"][number][] = []
+  const hosted: HostedItem[] = []
   for (const item of output) {
-    if (item.type === "message") text = item.content.map((part) => part.text).join("")
+    if (item.type === "hosted_call") hosted.push(item)
+    else if (item.type === "message") text = item.content.map((part) => part.text).join("")
     else calls.push({ call_id: item.call_id, name: item.name, arguments: item.arguments })
   }
-  return { text, calls, cut: status === "incomplete" }
+  return { text, calls, hosted, cut: status === "incomplete" }
 }
 
 export interface DemoUsage {

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
+import { googleMetadata, googleParts } from "../hosted-work.ts"
 import { tokens } from "../stream-events.ts"
 import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
@@ -17,7 +18,7 @@ export const googleDemo: DemoApi = {
     const config = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {}
     const { maxOutputTokens, temperature } = config
     const instructions = isJsonObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
-    const functions = functionsIn(tools)
+    const functions = [...functionsIn(tools), ...hostedIn(tools, contents)]
     const format = formatOf(config)
     const calling = isJsonObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
     return {
@@ -35,7 +36,8 @@ export const googleDemo: DemoApi = {
 
   answer(response) {
     const said = saidIn(response)
-    return { candidates: [candidate(partsOf(said), finishOf(said))], ...tail(response) }
+    const answered = candidate(partsOf(said), finishOf(said))
+    return { candidates: [{ ...answered, ...googleMetadata(said.hosted) }], ...tail(response) }
   },
 
   *stream(response) {
@@ -44,10 +46,11 @@ export const googleDemo: DemoApi = {
       text: `data: ${JSON.stringify(data)}\n\n`,
       token,
     })
+    for (const part of googleParts(said.hosted)) yield step({ candidates: [candidate([part], null)] })
     for (const text of tokens(said.text ?? "")) yield step({ candidates: [candidate([{ text }], null)] }, true)
-    const calls = partsOf({ ...said, text: null })
+    const calls = partsOf({ ...said, text: null, hosted: [] })
     const last = candidate(calls.length > 0 ? calls : [{ text: "" }], finishOf(said))
-    yield step({ candidates: [last], ...tail(response) })
+    yield step({ candidates: [{ ...last, ...googleMetadata(said.hosted) }], ...tail(response) })
   },
 
   error: ({ status, message }) => ({ error: { code: status, message, status: errorStatus(status) } }),
@@ -108,6 +111,19 @@ function functionsIn(tools: JsonValue | undefined): JsonValue[] {
   })
 }
 
+/** `{ googleSearch: {} }`. In a tool loop it is not searched again: searches leave no part behind. */
+function hostedIn(tools: JsonValue | undefined, contents: readonly JsonValue[]): JsonValue[] {
+  const isLater = contents.some(
+    (content) => isJsonObject(content) && JSON.stringify(content["parts"] ?? "").includes('"functionResponse"'),
+  )
+  const entries = Array.isArray(tools) && !isLater ? tools.filter(isJsonObject) : []
+  return entries.flatMap((tool) =>
+    Object.keys(tool)
+      .filter((name) => name !== "functionDeclarations")
+      .map((name) => ({ type: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) })),
+  )
+}
+
 function functionOf(declared: JsonValue): JsonValue {
   if (!isJsonObject(declared)) return declared
   const { name, description, parameters, parametersJsonSchema } = declared
@@ -143,8 +159,9 @@ function toJsonSchema(schema: JsonValue): JsonValue {
   return nullable === true && typeof plain["type"] === "string" ? { ...plain, type: [plain["type"], "null"] } : plain
 }
 
-function partsOf({ text, calls }: Said): JsonObject[] {
+function partsOf({ text, calls, hosted }: Said): JsonObject[] {
   return [
+    ...googleParts(hosted),
     ...(text === null ? [] : [{ text }]),
     ...calls.map(({ call_id, name, arguments: given }) => {
       return { functionCall: { id: call_id, name, args: JSON.parse(given) as JsonValue } }

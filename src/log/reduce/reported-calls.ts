@@ -1,7 +1,7 @@
 import type { ModelCallRecord, Usage } from "../events.ts"
 import type { RunState } from "../run-state.ts"
 import { writtenTokens } from "../money.ts"
-import { noUsage, addUsage, usageOf } from "../usage.ts"
+import { noUsage, addUsage, hostedUses, usageOf } from "../usage.ts"
 import { agentKey, childOf } from "./spans.ts"
 import { nodeOf } from "./nodes.ts"
 
@@ -73,6 +73,7 @@ export function withoutCounted(usage: Usage, counted: Usage): Usage {
     cached_tokens: usage.cached_tokens - counted.cached_tokens,
     written_tokens: writtenTokens(usage) - writtenTokens(counted),
     reasoning_tokens: usage.reasoning_tokens - counted.reasoning_tokens,
+    ...hostedUses(usage.hosted, counted.hosted, -1),
     cost: usage.cost === null || counted.cost === null ? null : usage.cost - counted.cost,
   }
 }

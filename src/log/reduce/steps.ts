@@ -55,6 +55,13 @@ export const stepHandlers: ShownHandlers = {
       ...(requirements === undefined ? {} : { requirements }),
     })
   },
+  hosted_tool_used(state, { data }, at) {
+    const { agent, iteration, type, summary } = data
+    const node = nodeOf(state, `agent.${agent}`)
+    if (node !== undefined) node.tool_calls++
+    const parents = childOf(state, agent, iteration)
+    state.spans.push({ kind: "hosted_tool", name: type, ...parents, start: at, end: at, state: "completed", summary })
+  },
   agent_fallback(state, { data }, at) {
     const { agent, iteration, from, to, error, answer } = data
     const node = nodeOf(state, `agent.${agent}`)

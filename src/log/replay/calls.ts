@@ -23,6 +23,9 @@ export const callHandlers: ReplayHandlers = {
     const { tool, call_id, agent } = event.data
     callOf(scope, call_id, tool, replayData(event), event.data, agent).startedAt = at
   },
+  hosted_tool_used({ consumption }, { data }) {
+    consumption.toolCalls(data.agent, 1)
+  },
   tool_call_continued(scope, { data }) {
     const open = scope.openCalls.get(data.call_id)
     // From here on the server may have acted on the answers.

@@ -142,13 +142,14 @@ export class Conversation {
     const { warms, running, node, caller } = this.#step
     if (warms === null || model === undefined || caller.about.iteration === undefined) return null
     const { name, system, settings } = model
+    const { hosted_tools = [] } = settings
     const { api, endpoint } = backendOf(running, name)
     const isKept = api === "anthropic" || (api !== "google" && isOpenAi(endpoint))
     const { prompt_cache } = settings
     if (!isKept || prompt_cache === "none") return null
     // A backend keeps only what is marked.
     if (api === "anthropic" && node.keeps_private === true && prompt_cache === null) return null
-    if (stableTokens({ tools, system, input }, this.#stableOf(model)) < leastCachedTokens) return null
+    if (stableTokens({ tools, hosted_tools, system, input }, this.#stableOf(model)) < leastCachedTokens) return null
     return warms.enter(caller.about.iteration, name)
   }
 
@@ -171,7 +172,10 @@ export class Conversation {
     const { running, caller, node } = this.#step
     const lane = running.lanesOf.get(node.name)
     const { reached } = models
-    const claims = lane === undefined || reached === undefined ? null : batchClaims(running, reached.name, reached.id)
+    const claims =
+      lane === undefined || reached === undefined
+        ? null
+        : batchClaims(running, reached.name, reached.id, reached.settings.prompt_cache)
     const seat = lane === undefined ? null : await lane.seat(caller.about.iteration ?? 0, claims)
     if (seat !== null) {
       const watch = { ...this.#watch, batch: seat }
@@ -245,10 +249,11 @@ export class Conversation {
         model: id,
         name,
         provider: providerKindOf(running, name),
-        ...pricing(running, name),
+        ...pricing(running, name, settings.prompt_cache),
         system,
         input: history,
         tools,
+        ...(settings.hosted_tools !== undefined && { hosted_tools: settings.hosted_tools }),
         contract: this.#contract,
         response_format: settings.response_format,
         inference: settings.inference,

@@ -1,4 +1,6 @@
+import { modelToolCallsOfTurn } from "../../base/limits.ts"
 import type { Rates } from "../budget/rates.ts"
+import type { PromptCacheWord } from "../../plan/plan-shape.ts"
 import type { CallToReserve, ModelWatch, PacedCall, PacingRequest, Reservation } from "../../ports/model.ts"
 import { batchPrice, type Price } from "../../plan/price-of-model.ts"
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
@@ -7,7 +9,7 @@ import { callKey } from "../../log/ledger-fold.ts"
 import { readProgress, storeProgress, type TurnProgress } from "../../log/turn-progress.ts"
 import { BudgetWait } from "../context/within-budgets.ts"
 import { BudgetUsedUp, type BudgetClaim, type Budgets } from "../budget/budgets.ts"
-import { backendOf, loginOf } from "../context/backends.ts"
+import { listedPrice, loginOf } from "../context/backends.ts"
 import { defaultOutput } from "../budget/budget.ts"
 import { showMoney, unrounded, worstCost, type Money } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
@@ -49,6 +51,12 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
     ...(running.requests === null ? {} : { sent: (call_id, request) => void progress.sent.push({ call_id, request }) }),
     ended: (call) => progress.ended.push(call),
     delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
+    hosted: (uses) => {
+      for (const use of uses.slice(0, modelToolCallsOfTurn)) {
+        log.add("hosted_tool_used", { ...about, turn: progress.turn, ...use })
+      }
+      if (budget.limited) budget.countTools(about.agent, uses.length)
+    },
     redact: (value) => redactor.redact(value),
     redactStream: () => redactor.stream(),
   }
@@ -85,10 +93,10 @@ async function reserve(
   progress: TurnProgress | null,
 ): Promise<Reservation> {
   const { budget, log, ledger } = running
-  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens } = call
+  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens, cache } = call
   const need = { kind: "model", input: input_tokens, output: max_tokens ?? defaultOutput, price: ownPrice } as const
   const grant = budget.limited ? await budget.reserve(about.agent, need) : null
-  const price = ledgerPrice(running, model, id) ?? ownPrice
+  const price = listedPrice(running, model, id, cache) ?? ownPrice
   let claim: BudgetClaim | null = null
   try {
     if (budgets !== null) claim = await claimFrom(budgets, running, { ...call, price }, grant?.output ?? need.output)
@@ -121,13 +129,18 @@ async function reserve(
 }
 
 /** How calls of batches reserve from the budgets of the caller; null where there are none. */
-export function batchClaims(running: RunContext, model: string, id: string): LaneClaims | null {
+export function batchClaims(
+  running: RunContext,
+  model: string,
+  id: string,
+  cache: PromptCacheWord | null,
+): LaneClaims | null {
   const { budgets } = running.ports
   if (budgets?.limitsCalls(running.caller, running.workflow) !== true) return null
   return async ({ attempt, input, output, price: ownPrice }) => {
-    const stated = ledgerPrice(running, model, id)
+    const stated = listedPrice(running, model, id, cache)
     const price = stated === null ? ownPrice : batchPrice(stated)
-    const call = { turn: 1, attempt, model, id, price, input_tokens: input, max_tokens: output }
+    const call = { turn: 1, attempt, model, id, price, cache, input_tokens: input, max_tokens: output }
     try {
       return await claimFrom(budgets, running, call, output)
     } catch (error) {
@@ -137,22 +150,20 @@ export function batchClaims(running: RunContext, model: string, id: string): Lan
   }
 }
 
-/** The price that budgets go by, where the operator has one. */
-function ledgerPrice(running: RunContext, model: string, id: string): Price | null {
-  return running.ports.prices?.of(backendOf(running, model), id) ?? null
-}
-
 function claimFrom(
   budgets: Budgets,
   running: RunContext,
-  { model, id, input_tokens, price }: CallToReserve,
+  { model, id, input_tokens, price, cache, hosted = [] }: CallToReserve,
   output: number,
 ): Promise<BudgetClaim> {
   const { caller, workflow, signal } = running
   const costs = budgets.limitsCost(caller, workflow)
-  const counted = workflow === null ? ledgerPrice(running, model, id) : price
-  if (costs !== null && counted === null) {
-    const message = `model.${model} has no price that the budget ${costs.path} could go by`
+  // Callers would write their own prices otherwise.
+  const counted = workflow === null ? listedPrice(running, model, id, cache) : price
+  const unpriced = counted === null ? "" : hosted.find((type) => !Object.hasOwn(counted.hosted, type))
+  if (costs !== null && unpriced !== undefined) {
+    const what = unpriced === "" ? "price" : `price for the hosted tool ${unpriced}`
+    const message = `model.${model} has no ${what} that the budget ${costs.path} could go by`
     throw new RunEnding(wireError("input_error", [{ path: `model.${model}`, code: "unpriced-model", message }]))
   }
   return budgets.reserve({ caller, workflow, input: input_tokens, output, price, signal })

@@ -314,7 +314,11 @@ function fixedFacts({ plan, prepared }: RunContext, node: AgentNode): string {
     facts = fixedHash({
       max_steps: node.max_steps,
       contract: toJsonSchema(node.output, plan.types),
-      calls: calls.map(({ inference, response_format }) => ({ inference, response_format })),
+      calls: calls.map(({ inference, response_format, hosted_tools }) => ({
+        inference,
+        response_format,
+        ...(hosted_tools !== undefined && { hosted_tools }),
+      })),
     })
     fixed.set(node, facts)
   }

@@ -10,7 +10,7 @@ import { callKey } from "../../log/ledger-fold.ts"
 import { batchPrice, type Price } from "../../plan/price-of-model.ts"
 import { BatchTrouble, type BatchCall, type BatchLook, type ModelBatches } from "../../ports/model-batches.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import { backendOf, modelId, priceOf } from "../context/backends.ts"
+import { backendOf, listedPrice, modelId, priceOf } from "../context/backends.ts"
 import {
   callWithLease,
   inScope,
@@ -196,7 +196,7 @@ export class BatchLane {
   }
 
   #need({ input, output }: CallToBatch) {
-    const price = priceOf(this.#running, this.#model)
+    const price = priceOf(this.#running, this.#model, this.#node.prompt_cache)
     return { kind: "model", input: input(), output, price: price === null ? null : batchPrice(price) } as const
   }
 
@@ -348,9 +348,9 @@ export class BatchLane {
     this.#firstAt ??= sentAt
     for (const { seated } of ready) batch.seated.set(seated.iteration, seated)
     const backendId = this.#backendId()
-    const price = priceOf(this.#running, this.#model)
-    const { prices } = ports
-    const budgetPrice = prices?.of(backendOf(this.#running, this.#model), backendId) ?? price
+    const cache = this.#node.prompt_cache
+    const price = priceOf(this.#running, this.#model, cache)
+    const budgetPrice = listedPrice(this.#running, this.#model, backendId, cache) ?? price
     const counted = budgetPrice === null ? null : batchPrice(budgetPrice)
     const items = ready.map(({ seated }) => {
       const { iteration, call, grant, claim } = seated
@@ -399,7 +399,7 @@ export class BatchLane {
     const { log, ports } = this.#running
     batch.providerId = provider_id
     batch.submittedAt = ports.clock.now()
-    const price = priceOf(this.#running, batch.model)
+    const price = priceOf(this.#running, batch.model, this.#node.prompt_cache)
     let [bytes, tokens, cost] = [0, 0, 0n]
     for (const { seated, body } of ready) {
       const { input, output } = this.#need(seated.call)

@@ -130,6 +130,19 @@ export class Budget {
     return this.#grant(need, accounts, need.output, reserved)
   }
 
+  /** Counts tool calls that nobody could reserve: a provider has made them. Throws where they exceed a limit. */
+  countTools(agent: string | null, count: number): void {
+    const accounts = this.#accountsOf(agent)
+    for (const one of accounts) one.used.tool_calls += count
+    for (const { limits, used, budget } of accounts) {
+      const limit = limits.tool_calls
+      if (limit === undefined || used.tool_calls <= limit.most) continue
+      budget.#exceeded = true
+      const message = `${used.tool_calls} tool calls were made, those of the provider's own tools among them, of the limit of ${limit.most} (${limit.path})`
+      throw new RunEnding(wireError("limit_exceeded", [{ path: limit.path, message }]))
+    }
+  }
+
   /** All that a call counts for, the outermost first. */
   #accountsOf(agent: string | null): Account[] {
     const outer = this.#around === null ? [] : this.#around.budget.#accountsOf(this.#around.agent)

@@ -4,8 +4,8 @@ import { isHeaderValue } from "../../base/header-text.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
-import type { ModelPlan } from "../../plan/plan-shape.ts"
-import { priceOfModel, type Price } from "../../plan/price-of-model.ts"
+import type { ModelPlan, PromptCacheWord } from "../../plan/plan-shape.ts"
+import { priceOfModel, wholePrice, type Price } from "../../plan/price-of-model.ts"
 import type { BackendFacts } from "./cache-key.ts"
 import type { Scope } from "../values/scope.ts"
 import { evaluate } from "../values/evaluate.ts"
@@ -79,17 +79,42 @@ function secretsIn(expression: Expression): string[] {
   return first?.step === "field" ? [first.name] : children(expression).flatMap(secretsIn)
 }
 
-/** The price of a declared model: its file's, else the operator's; null where neither has one. */
-export function priceOf(running: RunContext, model: string): Price | null {
+/** The price of a declared model: its file's, else the operator's; null where neither has one. `cache`: of the agent that calls. */
+export function priceOf(running: RunContext, model: string, cache?: PromptCacheWord | null): Price | null {
+  const { plan } = running
+  const own = Object.hasOwn(plan.models, model) ? plan.models[model] : undefined
+  if (own === undefined) return null
+  if (own.price !== null) {
+    return wholePrice(own.price, own.api ?? plan.providers[own.provider]?.api, cacheOf(running, model, cache))
+  }
+  if (running.ports.prices === undefined) return null
+  return listedPrice(running, model, modelId(running, model, outerScope(running, `model.${model}.id`)), cache)
+}
+
+/** The operator's price of a declared model; null where there is none. */
+export function listedPrice(
+  running: RunContext,
+  model: string,
+  id: string,
+  cache?: PromptCacheWord | null,
+): Price | null {
   const { prices } = running.ports
-  const stated = priceOfModel(running.plan, model)
-  if (stated !== null || prices === undefined || !Object.hasOwn(running.plan.models, model)) return stated
-  return prices.of(backendOf(running, model), modelId(running, model, outerScope(running, `model.${model}.id`)))
+  if (prices === undefined) return null
+  const file = { price: running.plan.models[model]?.price ?? null, prompt_cache: cacheOf(running, model, cache) }
+  return prices.of(backendOf(running, model), id, file)
+}
+
+function cacheOf({ plan }: RunContext, model: string, own: PromptCacheWord | null | undefined): PromptCacheWord | null {
+  return own ?? plan.models[model]?.prompt_cache ?? null
 }
 
 /** What a request says about its price. */
-export function pricing(running: RunContext, model: string): Pick<ModelRequest, "price" | "isOwnPrice"> {
-  const price = priceOf(running, model)
+export function pricing(
+  running: RunContext,
+  model: string,
+  cache?: PromptCacheWord | null,
+): Pick<ModelRequest, "price" | "isOwnPrice"> {
+  const price = priceOf(running, model, cache)
   return price === priceOfModel(running.plan, model) ? { price } : { price, isOwnPrice: true }
 }
 

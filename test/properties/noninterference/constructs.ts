@@ -155,6 +155,7 @@ function walk(node: unknown, place: string, found: Set<string>): void {
   }
 }
 
+const hosts = "Models of random programs answer without a provider that could ask anybody (src/trust/trust.test.ts)"
 const writtenOut = "It is written out: no label can be in it"
 const signsIn = "Tools are answered in this process, and nobody signs in to them"
 const events = "It starts no run, and what it sends is a stranger's for every wait that does not say otherwise"
@@ -177,6 +178,8 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property reply_within_seconds of webhook": "The sender gets the output of the run, which no rule is about",
   "property prompt_cache of model": "It decides how a call is made, and none of what is said",
   "property prompt_cache of agent": "It decides how a call is made, and none of what is said",
+  "property hosted_tools of model": hosts,
+  "property hosted_tools of agent": hosts,
   "property event of webhook": events,
   "property name of webhook-event": events,
   "property key of webhook-event": events,
