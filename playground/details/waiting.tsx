@@ -44,6 +44,12 @@ export function Waiting({ run, chosen }: { readonly run: RunView; readonly chose
   )
 }
 
+const dayMs = 24 * 3_600_000
+
+function timeLeft(ms: number): string {
+  return ms < 2 * dayMs ? showDuration(Math.ceil(ms / 1_000) * 1_000) : `${Math.floor(ms / dayMs)} days`
+}
+
 /** Counts down by itself: nothing else moves while a run waits. */
 function Clock({ until, run }: { readonly until: number; readonly run: RunView }) {
   const [now, setNow] = useState(Date.now())
@@ -55,7 +61,7 @@ function Clock({ until, run }: { readonly until: number; readonly run: RunView }
   return (
     <p>
       {showMoment(until)}
-      {left <= 0 ? "" : `, in ${showDuration(Math.ceil(left / 1_000) * 1_000)}`}
+      {left <= 0 ? "" : `, in ${timeLeft(left)}`}
     </p>
   )
 }

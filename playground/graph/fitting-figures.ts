@@ -6,6 +6,8 @@ export function fittingFigures(figures: string, state: string, room: number): st
   const left = room - gap - widthOf(state)
   let text = figures
   while (widthOf(text) > left && text.includes(" · ")) text = text.slice(0, text.lastIndexOf(" · "))
+  // The name of an event can be long.
+  while (widthOf(text) > left && text.length > 2) text = `${text.slice(0, -2)}…`
   return text
 }
 

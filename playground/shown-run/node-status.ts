@@ -31,12 +31,10 @@ export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus
     time:
       state === "asking" && node.asking !== undefined
         ? `since ${showTime(node.asking.since)}`
-        : node.awaits !== undefined
-          ? awaitsText(node.awaits)
-          : time === undefined || node.kind === "output" || state === "reused"
-            ? ""
-            : showDuration(time),
-    figures: figuresText([node]),
+        : node.awaits !== undefined || time === undefined || node.kind === "output" || state === "reused"
+          ? ""
+          : showDuration(time),
+    figures: node.awaits === undefined ? figuresText([node]) : awaitsText(node.awaits),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }
 }
@@ -46,13 +44,15 @@ function awaitsText([first, ...others]: NonNullable<NodeState["awaits"]>): strin
   if (first === undefined) return ""
   const { until, event = "", key = "" } = first
   const what =
-    until === undefined ? [event, key].filter((part) => part !== "").join(" ") : `until ${showSoon(Date.parse(until))}`
+    until === undefined
+      ? [event, key].filter((part) => part !== "").join(" · ")
+      : `until ${showSoon(Date.parse(until))}`
   return others.length === 0 ? what : `${what} and ${others.length} more`
 }
 
 /** With its day, where that is not today or the coming night. */
-function showSoon(at: number): string {
-  return at - Date.now() < 12 * 3_600_000 ? showTime(at) : showMoment(at)
+export function showSoon(at: number): string {
+  return at - Date.now() < 12 * 3_600_000 ? showTime(at) : showMoment(at).replace(/:\d\d$/, "")
 }
 
 function figuresText(nodes: readonly NodeState[]): string {

@@ -1,5 +1,6 @@
 import type { StateName } from "../ui/state-words.ts"
 import { capital, counted, showCost, showDuration, showTime, showTokens } from "../ui/show.ts"
+import { showSoon } from "./node-status.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {
@@ -71,7 +72,7 @@ export function waitingText({ state }: RunView): string {
   if (wait === undefined) return batches.length > 0 ? "waiting for a batch of model calls" : "waiting"
   return wait.until === undefined
     ? `waiting for ${wait.event ?? "an event"}`
-    : `waiting until ${showTime(Date.parse(wait.until))}`
+    : `waiting until ${showSoon(Date.parse(wait.until))}`
 }
 
 /** Why the run is not followed at this moment. */
