@@ -4,7 +4,7 @@ import type { Known } from "./step-state.ts"
 import { isDone, nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
-import { counted, shortNumber, showCost, showDuration, showNumber, showMoment, showTime } from "../ui/show.ts"
+import { counted, shortNumber, showCost, showDuration, showNumber, showSoon, showTime } from "../ui/show.ts"
 
 export interface NodeStatus {
   readonly state: StateName
@@ -48,11 +48,6 @@ function awaitsText([first, ...others]: NonNullable<NodeState["awaits"]>): strin
       ? [event, key].filter((part) => part !== "").join(" · ")
       : `until ${showSoon(Date.parse(until))}`
   return others.length === 0 ? what : `${what} and ${others.length} more`
-}
-
-/** With its day, where that is not today or the coming night. */
-export function showSoon(at: number): string {
-  return at - Date.now() < 12 * 3_600_000 ? showTime(at) : showMoment(at).replace(/:\d\d$/, "")
 }
 
 function figuresText(nodes: readonly NodeState[]): string {

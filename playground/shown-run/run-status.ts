@@ -1,6 +1,5 @@
 import type { StateName } from "../ui/state-words.ts"
-import { capital, counted, showCost, showDuration, showTime, showTokens } from "../ui/show.ts"
-import { showSoon } from "./node-status.ts"
+import { capital, counted, showCost, showDuration, showSoon, showTime, showTokens } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {

@@ -86,3 +86,8 @@ function leafText(value: JsonValue): string {
   const text = typeof value === "string" ? value : JSON.stringify(value)
   return text.length > 200 ? text.slice(0, 200) : text
 }
+
+/** With its day, where that is not today or the coming night. */
+export function showSoon(at: number): string {
+  return at - Date.now() < 12 * 3_600_000 ? showTime(at) : showMoment(at).replace(/:\d\d$/, "")
+}
