@@ -2,10 +2,9 @@ import assert from "node:assert/strict"
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, test } from "node:test"
-import { compile } from "../src/compile.ts"
 import { isError } from "../src/source/diagnostic.ts"
 import { formatText } from "../src/syntax/format.ts"
-import { sampleModules, sampleRules } from "./support/sample-modules.ts"
+import { compileSample } from "./support/compile-sample.ts"
 
 // Every workflow that the documentation shows is right and in canonical form. One that is marked `wire error=CODE` has that
 // error and no other; one that is marked `wire warning=CODE` has no errors and no other warning.
@@ -42,14 +41,7 @@ for (const page of pages) {
       const { [file ?? ""]: _, ...others } = saved
       if (file !== undefined) saved[file] = source
       test(`${page}:${line} ${mark}`.trim(), () => {
-        const named = file === undefined ? {} : { file }
-        const { diagnostics } = compile(
-          source,
-          { modules: { ...sampleModules, ...others }, ...named },
-          undefined,
-          undefined,
-          sampleRules(source),
-        )
+        const { diagnostics } = compileSample(source, others, file)
         const errors = diagnostics.filter(isError)
         const warnings = diagnostics.filter((diagnostic) => !isError(diagnostic))
         const [severity, code] = mark.split("=")

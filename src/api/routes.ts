@@ -7,6 +7,7 @@ import { chatRoutes } from "./openai.ts"
 import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.ts"
 import { eventRoutes } from "./sent-events.ts"
 import type { Route } from "./route.ts"
+import { actOnRelease, getRelease } from "./releases.ts"
 import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
 import { getRunsAction, startRunsAction } from "./run-actions.ts"
 import { getRunStats } from "./run-stats.ts"
@@ -38,6 +39,8 @@ export const routes = [
   executeWorkflow,
   ...versionRoutes,
   agUi,
+  getRelease,
+  actOnRelease,
   ...triggerRoutes,
   listRuns,
   getRunStats,

@@ -1,3 +1,4 @@
+import { releases } from "../log/release.ts"
 import { errorKinds } from "../check/error-kinds.ts"
 import { array, number, oneOf, optional, string, union, withRefusal, type Optional } from "../base/typed-schema.ts"
 import { runStatuses } from "./execute.ts"
@@ -50,6 +51,11 @@ export const runFilters = {
 
 /** What the list can be filtered by. */
 export const searchFilters = {
+  release: optional(
+    oneOf(releases, {
+      description: "Only runs of this side of a release. Without it, the list has all runs but shadows.",
+    }),
+  ),
   q: optional(
     withRefusal(
       notWords,

@@ -1,6 +1,7 @@
 import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
 import { searchFilters } from "./run-filters.ts"
+import { releases } from "../log/release.ts"
 import { eventStream } from "./events.ts"
 import { otherFiles, runStatus } from "./execute.ts"
 import { next, pageFields, defaultLimit } from "./page.ts"
@@ -39,6 +40,10 @@ const notification = named(
 const ownWorkflow = {
   workflow: nullable(string(), { description: "The name of the server's workflow; null for source that was sent." }),
   version: nullable(string(), { description: "The first 12 hex digits of the SHA-256 of its file." }),
+  release: optional(
+    oneOf(releases, { description: "Its side, where there was a candidate: absent where there was none." }),
+  ),
+  shadow_of: optional(string({ description: "Of a shadow: the run that it shadows." })),
 }
 
 const startedBy = {

@@ -24,6 +24,7 @@ import type {
   TriggerSymbol,
   WorkflowSymbol,
   ChatFields,
+  ReleaseSymbol,
 } from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
@@ -79,8 +80,10 @@ export class CheckContext {
     output: [] as Syntax.OutputDeclaration[],
     limits: [] as Syntax.LimitsDeclaration[],
     chat: [] as Syntax.ChatDeclaration[],
+    release: [] as Syntax.ReleaseDeclaration[],
   }
   chat: ChatFields | undefined
+  release: ReleaseSymbol | undefined
   input: RecordType | undefined
   secrets: RecordType | undefined
   output: RecordType | undefined

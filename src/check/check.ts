@@ -10,6 +10,7 @@ import { checkDefaults } from "./check-defaults.ts"
 import { checkInputRequirements } from "./check-requirements.ts"
 import { checkFunctions } from "./check-functions.ts"
 import { checkChat } from "./check-chat.ts"
+import { checkRelease } from "./check-release.ts"
 import { checkFileImports, importFiles } from "./check-files.ts"
 import { checkTriggers } from "./check-triggers.ts"
 import { checkImports } from "./check-imports.ts"
@@ -64,6 +65,7 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   checkInputRequirements(checking)
   checkChat(checking)
   checkTriggers(checking)
+  checkRelease(checking)
   checkDependencyCycles(checking)
   // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
   if (tree.errors.length === 0) {
@@ -129,6 +131,7 @@ export function programOf(checking: CheckContext): Program {
     waits: checking.waits,
     limits: checking.blocks.limits[0],
     chat: checking.chat,
+    release: checking.release,
     triggers: checking.triggers,
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,

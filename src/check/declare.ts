@@ -15,7 +15,8 @@ export function declare(checking: CheckContext): void {
       case "secrets":
       case "output":
       case "limits":
-      case "chat": {
+      case "chat":
+      case "release": {
         const same: Syntax.Declaration[] = checking.blocks[declaration.kind]
         if (same.push(declaration) > 1) second(checking, declaration)
         break

@@ -40,6 +40,10 @@ export interface Program {
   readonly limits: Syntax.LimitsDeclaration | undefined
   /** Undefined without a `chat` block, and where it does not say what it must. */
   readonly chat: ChatFields | undefined
+  /** Undefined without a `release` block. */
+  readonly release: ReleaseSymbol | undefined
+  /** Of a candidate: input fields that webhooks of the current file fill. Absent for all others. */
+  readonly filledElsewhere?: readonly string[]
   /** Schedules and webhooks, by name. */
   readonly triggers: ReadonlyMap<string, TriggerSymbol>
   readonly output: OutputSymbol | undefined
@@ -265,6 +269,15 @@ export type ResolvedRoot =
   | { readonly kind: "history"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }
+
+/** The `release` block of a candidate. */
+export interface ReleaseSymbol {
+  readonly declaration: Syntax.ReleaseDeclaration
+  /** What `stop_when` may name. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  /** Paths into the output, without `output`: `[["team"]]`. Empty: all of it. */
+  readonly agreeOn: readonly (readonly string[])[]
+}
 
 /** The fields that make a conversation of a workflow: `reply` is one of the output, the others are of the input. */
 export interface ChatFields {

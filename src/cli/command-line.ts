@@ -119,6 +119,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/budgets.ts")).budgetsCommand,
   },
   {
+    name: "release",
+    summary: "show, stop and promote the candidates of workflows",
+    load: async () => (await import("./commands/release.ts")).releaseCommand,
+  },
+  {
     name: "questions",
     summary: "list what the runs of a service ask people",
     load: async () => (await import("./commands/questions.ts")).questionsCommand,

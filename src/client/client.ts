@@ -10,6 +10,7 @@ import type {
   WaitingAnswer,
 } from "../api/execute.ts"
 import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+import type { ReleaseAnswer } from "../api/releases.ts"
 import type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 import type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
@@ -40,6 +41,7 @@ export type { AgentPartial } from "../log/partials/agent-partials.ts"
 export type { ExecuteBody, ExecuteOptions, StartedAnswer } from "../api/execute.ts"
 export type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "../api/sent-events.ts"
 export type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
+export type { ReleaseAnswer }
 export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
@@ -397,6 +399,17 @@ export class WireworksClient {
   /** How far such an action is. */
   runsAction(id: string, options: CallOptions = {}): Promise<RunsActionState> {
     return this.#service.json<RunsActionState>("GET", `/runs/actions/${segment(id)}`, undefined, options)
+  }
+
+  /** How the candidate of a workflow compares with the version that is served. With an action, it is stopped or goes on. For operators. */
+  release(
+    name: string,
+    { action, ...options }: CallOptions & { readonly action?: "stop" | "resume" } = {},
+  ): Promise<ReleaseAnswer> {
+    const path = `/workflows/${name.split("/").map(encodeURIComponent).join("/")}/release`
+    return action === undefined
+      ? this.#service.json<ReleaseAnswer>("GET", path, undefined, options)
+      : this.#service.json<ReleaseAnswer>("POST", path, { action }, options)
   }
 
   /** The caller's budgets; an operator's client gets all. */

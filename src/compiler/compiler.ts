@@ -115,12 +115,15 @@ export class Compiler {
     throw bug(answer)
   }
 
-  async describe(given: SourceText | string): Promise<Described> {
-    const { source, text, length } = readText(given)
+  /** `current`: of a candidate the current file, or null where there is none. */
+  async describe(given: SourceText | string, current?: SourceText | null): Promise<Described> {
+    const { source, text, length: own } = readText(given)
+    const length = own + (current ? compilingWork(current) : 0)
     const maxCalled = this.#maxCalled
     const code = await this.#codeOf(text, "served", length, "")
-    if (length <= sourceInOneTurn) return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled, code }))
-    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled, code }, "")
+    if (length <= sourceInOneTurn)
+      return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled, code, current }))
+    const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled, code, current }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }

@@ -2,6 +2,8 @@
 import "../run/values/functions/apply-function.ts"
 import { existsSync } from "node:fs"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { currentOf, isCandidatePath } from "../base/candidate-path.ts"
+import { compiledBeside } from "../diff/check-candidate.ts"
 import { sourceBytes } from "../base/limits.ts"
 import type { CodeHost } from "../ports/code.ts"
 import { checkAll } from "./check-code.ts"
@@ -139,14 +141,22 @@ function filesOf(
     code: files.codeOf(path),
     compiled: (checked = {}) => {
       known = checked
-      return compiledFrom(files, root, file, source)
+      return compiledFrom(files, texts, root, file, source)
     },
   }
 }
 
-function compiledFrom(files: Files, root: string, file: string, source: string): CompiledFile {
-  const path = pathFrom(root, file)
+/** Compiles the text of a file; that of a candidate with the current file beside it. */
+export function compileBeside(files: Files, texts: FileTexts, path: string, source: string): Compiled {
   const compiled = files.compile(source, path)
+  if (!isCandidatePath(path)) return compiled
+  const current = texts.read(currentOf(path))
+  return compiledBeside(compiled, current === undefined ? undefined : files.compile(current, currentOf(path)))
+}
+
+function compiledFrom(files: Files, texts: FileTexts, root: string, file: string, source: string): CompiledFile {
+  const path = pathFrom(root, file)
+  const compiled = compileBeside(files, texts, path, source)
   const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))
   const others = Object.keys(modules)
   const text = others.length === 0 ? { source } : { source, file: path, modules }

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto"
+import { compiledBeside } from "../diff/check-candidate.ts"
+import { planRelease, type ReleasePlan } from "../plan/plan-release.ts"
 import { isLibrary } from "../check/declare.ts"
 import { openAgents, reachOf } from "../trust/reach.ts"
 import type { ValidateIssue } from "../api/issue.ts"
@@ -33,7 +35,7 @@ import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
 export type SourceJob =
   | ({ readonly kind: "plan" } & SourceToCompile)
   | { readonly kind: "format"; readonly source: string }
-  | ({ readonly kind: "describe" } & SourceToCompile)
+  | ({ readonly kind: "describe" } & SourceToDescribe)
   | ({ readonly kind: "code" } & SourceText)
   | ValidateJob
 
@@ -42,6 +44,11 @@ export interface SourceToCompile extends SourceText {
   readonly maxCalled?: number
   /** Set where the source may have code: what is known of its code files, by their paths. */
   readonly code?: Readonly<Record<string, CheckedCode>> | undefined
+}
+
+export interface SourceToDescribe extends SourceToCompile {
+  /** Of a candidate: the current file, or null where there is none. Absent for all others. */
+  readonly current?: SourceText | null | undefined
 }
 
 export function sha256(text: string): string {
@@ -169,11 +176,13 @@ export interface Described extends ValidateAnswer {
   readonly triggers: readonly TriggerPlan[]
   /** The backends whose address or headers a request may decide, with the secrets that they get. */
   readonly routes: NonNullable<Plan["secret_routes"]>
+  /** Of a candidate; null for all others, and for one without a `release` block. */
+  readonly release: ReleasePlan | null
 }
 
-export function describeSource(text: SourceToCompile): Described {
+export function describeSource(text: SourceToDescribe): Described {
   const { source } = text
-  const compiled = compile(source, text, undefined, text.maxCalled, rulesOf(text))
+  const compiled = asCandidate(text, compile(source, text, undefined, text.maxCalled, rulesOf(text)))
   const { program, diagnostics, plan } = compiled
   const syntax = diagnostics.some(({ code }) => code === "syntax-error")
   const lines = new LineMap(source)
@@ -187,7 +196,16 @@ export function describeSource(text: SourceToCompile): Described {
     exposed: plan === undefined ? [] : exposedIssues(program, lines),
     triggers: plan === undefined ? [] : planTriggers(program),
     routes: plan?.secret_routes ?? [],
+    release: plan === undefined ? null : planRelease(program),
   }
+}
+
+/** A candidate that breaks the contract of the current file has no plan. */
+function asCandidate({ current, code }: SourceToDescribe, compiled: Compiled): Compiled {
+  if (current === undefined) return compiled
+  const allowed = code !== undefined
+  const before = current === null ? undefined : compile(current.source, current, undefined, undefined, { allowed })
+  return compiledBeside(compiled, before)
 }
 
 /** Each secret once at each place, up to a number, and once at least: a text may name one tens of thousands of times. */

@@ -107,6 +107,9 @@ class DeclarationWalk extends NameWalk {
       case "chat":
         this.properties("chat", declaration.body.items, settingIn(modelPlace))
         break
+      case "release":
+        this.#release(declaration)
+        break
       case "schedule":
       case "webhook":
         this.#trigger(declaration)
@@ -211,6 +214,17 @@ class DeclarationWalk extends NameWalk {
     const variables = symbol?.declaration === declaration ? symbol.variables : undefined
     const setting: Setting = { ...triggerSetting, ...(variables && { variables }) }
     this.properties(declaration.kind, declaration.body.items, setting)
+  }
+
+  #release(declaration: Syntax.ReleaseDeclaration): void {
+    const symbol = this.program.release
+    const variables = symbol?.declaration === declaration ? symbol.variables : undefined
+    const inRelease = settingIn(modelPlace)
+    for (const property of declaration.body.items) {
+      const setting =
+        property.name.text === "stop_when" && variables !== undefined ? { ...triggerSetting, variables } : inRelease
+      this.properties("release", [property], setting)
+    }
   }
 
   #test({ title, rows, body }: Syntax.TestDeclaration): void {

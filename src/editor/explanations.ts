@@ -96,6 +96,10 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "Makes a conversation of the workflow: which input fields take the message and its history, and which output field is the reply. The server then offers it as a model to clients of OpenAI's APIs and of AG-UI.",
     snippet: "chat {\n    message: input.${1:question}\n    reply: output.${2:answer}\n}",
   },
+  release: {
+    text: "How much of the traffic of a workflow goes to this candidate, and when it stops. Only in a file `NAME.next.wire` beside `NAME.wire`.",
+    snippet: "release {\n    share: ${1:0.05}\n    stop_when: ${2:failed > 0.1}\n}",
+  },
   schedule: {
     text: "Starts a run at each time that its cron expression names. For workflows that a service serves by name.",
     snippet: 'schedule ${1:daily} {\n    cron: "${2:0 9 * * 1-5}"\n    timezone: "${3:Europe/Berlin}"\n}',
@@ -536,6 +540,16 @@ const propertyTexts: {
       "The field of `input` that takes the messages before it, of type `[{ role: enum { user, assistant }, text: string }]`.",
     system: "The `maybe string` field of `input` that takes the system text of the request.",
     files: "The `[string]` field of `input` that takes images and files as URLs. They are not fetched.",
+  },
+  release: {
+    share: "The share of the runs by name that the candidate takes, from 0 to 1; none if left out.",
+    by: "A value of `input` (a string, a number or a boolean): runs with the same value stay on the same side while the share grows. By run if left out.",
+    shadow:
+      "The share of the current version's completed runs that the candidate runs once more, without effects, from 0 to 1; none if left out. It is checked, and has no effect yet.",
+    agree_on:
+      "Fields of `output` that a shadow is compared by, such as `[output.team]`; the whole output if left out. They are checked, and have no effect yet.",
+    stop_when:
+      "A condition over `failed`, `cost`, `seconds`, `tokens`, `agreement` and `runs` of the candidate, and `current.…` of the current version. Once it holds, the candidate gets no more traffic.",
   },
   schedule: {
     cron: "Five fields (minute, hour, day of month, month, weekday), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.",

@@ -24,6 +24,7 @@ export type SymbolKind =
   | "wait"
   | "limits"
   | "chat"
+  | "release"
   | "trigger"
   | "output"
   | "field"
@@ -127,6 +128,7 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
       return entry("trigger", declaration.name, declaration.name.text, [], declaration.kind)
     case "limits":
     case "chat":
+    case "release":
       return entry(declaration.kind, declaration.keyword, declaration.kind, [])
     case "output":
       return entry("output", declaration.keyword, "output", valueFields(program, declaration.body.items, "field"))

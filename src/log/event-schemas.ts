@@ -1,4 +1,5 @@
 import type { ErrorKind } from "../check/error-kinds.ts"
+import { releases } from "./release.ts"
 import { node } from "../plan/plan-schema.ts"
 import {
   anyObject,
@@ -355,6 +356,7 @@ export const events = {
   workflow_started: event("The run begins.", {
     rerun_of: optional(string({ description: "The earlier run that this one takes results over from." })),
     trigger: optional(trigger),
+    release: optional(oneOf(releases, { description: "The side of the run, where the workflow had a candidate." })),
   }),
   workflow_planned: event("The plan is made.", {
     nodes: array(node, {

@@ -184,6 +184,7 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   wait: 12,
   limits: 14,
   chat: 11,
+  release: 11,
   trigger: 24,
   function: 12,
   output: 11,

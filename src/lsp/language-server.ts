@@ -37,6 +37,7 @@ import { RpcError } from "./rpc-error.ts"
 import { FolderFiles, referencesInFiles, renamableInFiles, renamedInFiles, type FilesAround } from "./across-files.ts"
 import { inTest, prepareRenameAcross, referencesAcross, renameAcross, type Others } from "./across-tests.ts"
 import { TextDocument, type Around, type TestedDocument } from "./text-document.ts"
+import { compileBeside } from "../compiler/folder-texts.ts"
 import { sourceBytes } from "../base/limits.ts"
 
 export interface ServerOptions {
@@ -210,7 +211,7 @@ export class LanguageServer implements Handler {
       files = new Files(folder.texts, undefined, undefined, { allowed: true, checked })
       this.#folders.set(folder.root, files)
     }
-    return files.compile(text, folder.file)
+    return compileBeside(files, folder.texts, folder.file, text)
   }
 
   /** Tells what loading a code file found. Diagnostics are made again when it has found more. */

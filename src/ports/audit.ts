@@ -14,6 +14,8 @@ export type AuditAct =
   | "served"
   | "withdrew"
   | "runs.action"
+  | "stopped_candidate"
+  | "resumed_candidate"
 
 /** Who did what to which run or trigger: names and ids, never content. */
 export interface AuditEntry {

@@ -1,3 +1,4 @@
+import type { Release } from "../log/release.ts"
 import type { ErrorKind, LogEvent, RunTrigger, Usage } from "../log/events.ts"
 
 // The list of runs, as a store keeps it beside their logs.
@@ -9,6 +10,10 @@ export interface WorkflowVersion {
   readonly name: string
   /** The first 12 hex digits of the SHA-256 of its file. */
   readonly version: string
+  /** Its side, where there was a candidate; absent where there was none. */
+  readonly release?: Release
+  /** Of a shadow: the run that it shadows. */
+  readonly shadow_of?: string
 }
 
 /** `open` is queued, running or cancelling; `ended` is completed, failed or cancelled. */
@@ -58,6 +63,8 @@ export interface RunQuery {
   readonly workflows: readonly string[] | null
   /** Only runs of this version of their workflow; null for all. */
   readonly version: string | null
+  /** Null for all but shadows. */
+  readonly release: Release | null
   /** Null for all. */
   readonly status: ListedStatus | null
   /** Only runs that were started by this; null for all. */
@@ -99,6 +106,7 @@ export const allRuns: Omit<RunQuery, "limit"> = {
   caller: null,
   workflows: null,
   version: null,
+  release: null,
   status: null,
   started_by: null,
   since: null,
@@ -158,9 +166,11 @@ export function fitsStatus(status: RunStatus, wanted: ListedStatus | null): bool
 
 /** Whether a run passes the filters of a query; whose it is was looked at before. */
 export function fitsQuery(run: ListedRun, query: Omit<RunQuery, "limit" | "after" | "previews">): boolean {
-  const { workflows, version, status, started_by, since, until, error_kind } = query
+  const { workflows, version, release, status, started_by, since, until, error_kind } = query
   if (workflows !== null && !workflows.includes(run.workflow?.name ?? "")) return false
   if (version !== null && run.workflow?.version !== version) return false
+  const side = run.workflow?.release
+  if (release === null ? side === "shadow" : side !== release) return false
   if (started_by !== null && run.started_by !== started_by) return false
   if (since !== null && run.created_at < since) return false
   if (until !== null && run.created_at >= until) return false

@@ -314,6 +314,8 @@ export interface RunStore extends RunList, RunCounts {
    * not ended, and stays. `gone`: there is no such run (any more). If the process dies meanwhile, the next sweep deletes the rest.
    */
   delete(run_id: string): Promise<Deletion>
+  /** A keyed hash as a number, from 0 to below 1: the same in all processes that share the store, and nobody else can compute it. */
+  keyedHash(parts: readonly string[]): Promise<number>
   /** The time by the store's own clock, in milliseconds since the epoch: what all processes decide by (`StoreClock`). */
   time(): Promise<number>
   /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */

@@ -35,8 +35,9 @@ export async function endWithoutRunning(
     most: Number.POSITIVE_INFINITY,
     ledger: new RunLedger(past.ledger),
   })
+  const { trigger, workflow: { release } = {} } = request
   if (past.startedAt === null)
-    log.add("workflow_started", { ...(request.trigger && { trigger: request.trigger }) }, thisWriter)
+    log.add("workflow_started", { ...(trigger && { trigger }), ...(release && { release }) }, thisWriter)
   if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}), clock.now())
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   const interrupted = interruptedSteps(past)

@@ -245,10 +245,14 @@ class Run {
     const stopWatch = this.#watchTime()
     const stopLimits = this.#running.time.watch()
     try {
-      const { rerun, trigger } = this.#job.request
+      const { rerun, trigger, workflow: { release } = {} } = this.#job.request
       let startedAt = past.startedAt
       if (startedAt === null) {
-        const about = { ...(rerun && { rerun_of: rerun.run_id }), ...(trigger && { trigger }) }
+        const about = {
+          ...(rerun && { rerun_of: rerun.run_id }),
+          ...(trigger && { trigger }),
+          ...(release && { release }),
+        }
         startedAt = Date.parse(log.add("workflow_started", about, thisWriter).at)
         // Before anybody sees the time: a run that is resumed must see the same.
         if (prepared.showsRun) await log.stored().catch((error: unknown) => this.#fail(error))

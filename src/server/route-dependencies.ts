@@ -10,6 +10,7 @@ import type { Files } from "../run/files/files.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { ServedVersions } from "../workflows/served-versions.ts"
+import type { Releases } from "../workflows/releases/releases.ts"
 import type { Triggers } from "../workflows/triggers/triggers.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
@@ -44,6 +45,8 @@ export interface RouteDependencies {
   readonly triggers: Triggers | null
   /** Kept versions of the workflows with names; null where none are served. */
   readonly versions: ServedVersions | null
+  /** Candidates; null where no workflows are served by name. */
+  readonly releases: Releases | null
   readonly log: ServerLog
   readonly audit: Audit
   readonly notify: NotifyRules

@@ -18,6 +18,7 @@ export function readFilters(request: FastifyRequest, given: RunFilters, path = "
     caller: isOperator ? (caller ?? null) : callerOf(request),
     workflows: workflow === undefined ? null : typeof workflow === "string" ? [workflow] : workflow,
     version: version ?? null,
+    release: null,
     status: status ?? null,
     started_by: started_by ?? null,
     error_kind: error_kind ?? null,
@@ -35,7 +36,8 @@ export interface Search {
 
 /** The same for the list. */
 export function readSearch(request: FastifyRequest, given: SearchFilters, path = ""): Search {
-  const { min_cost, min_seconds, ...query } = readFilters(request, given, path)
+  const { min_cost, min_seconds, ...filters } = readFilters(request, given, path)
+  const query = { ...filters, release: given.release ?? null }
   return { query, filter: { words: given.q === undefined ? [] : readWords(given.q, path), min_cost, min_seconds } }
 }
 

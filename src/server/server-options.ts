@@ -42,6 +42,7 @@ export interface ServerOptions {
   readonly serverSecrets: RouteDependencies["serverSecrets"]
   readonly triggers: RouteDependencies["triggers"]
   readonly versions: RouteDependencies["versions"]
+  readonly releases: RouteDependencies["releases"]
   /** Null where no workflows are served by name. */
   readonly mcp: McpRoute | null
   readonly log: ServerLog

@@ -38,6 +38,18 @@ export const codes = {
     "A test stands in a workflow, or a declaration of a workflow in a test file.",
     "Keep tests in `*.test.wire` files, and everything that runs in the workflow.",
   ),
+  "misplaced-release": error(
+    "A `release` block stands in a file that is no candidate.",
+    "Move it to `NAME.next.wire` beside the file, or remove it.",
+  ),
+  "orphan-candidate": error(
+    "A candidate (`NAME.next.wire`) has no current file beside it.",
+    "Add `NAME.wire`, or rename the candidate to it.",
+  ),
+  "incompatible-candidate": error(
+    "A candidate breaks the contract of the current file: its callers would notice.",
+    "Take back what the message lists, or put the file in place of the current one.",
+  ),
   "mixed-keys": error("An object has names and computed keys.", "Write every key in brackets, or none."),
   "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
   "recursive-function": error(

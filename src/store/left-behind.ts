@@ -26,7 +26,7 @@ export const leftBehind = {
   run: {
     goes: "with the run",
     tables: { runs: { key: "num" } },
-    maps: ["runs", "active", "parked", "uncounted"],
+    maps: ["runs", "active", "parked", "uncounted", "shadows"],
   },
   /** Its events. */
   log: {
@@ -136,7 +136,7 @@ export const leftBehind = {
   store: {
     goes: "stays",
     tables: { store: { key: "id" }, secret_keys: { key: "place" } },
-    maps: ["cancelListeners"],
+    maps: ["cancelListeners", "hashKey"],
   },
 } as const satisfies Readonly<Record<string, LeftBehind>>
 

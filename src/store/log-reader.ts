@@ -1,7 +1,7 @@
 import { parseInOrder } from "../base/ordered-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { OutputKeeper } from "../ports/trigger-store.ts"
-import { triggerIn } from "./run-list-reader.ts"
+import { triggerIn, workflowIn } from "./run-list-reader.ts"
 import { keptKey } from "./trigger-writer.ts"
 import type { LogEvent } from "../log/events.ts"
 import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../ports/store.ts"
@@ -111,7 +111,7 @@ export class LogReader {
 
   *lookup(run_id: string): Steps<RunLookup> {
     const row = yield* get(
-      `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, started_by, waiting,
+      `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, release, shadow_of, started_by, waiting,
          coalesce((SELECT max(last) FROM events WHERE run = num), 0)
            + CASE WHEN condemned IS NULL THEN 0 ELSE 1 END AS last_event_id
        FROM runs WHERE run_id = ?`,
@@ -132,8 +132,7 @@ export class LogReader {
         finished_at: row["finished_at"] as number | null,
         last_event_id: row["last_event_id"] as number,
         cancel_requested: row["cancel_requested"] === 1,
-        workflow:
-          row["workflow"] === null ? null : { name: row["workflow"] as string, version: row["version"] as string },
+        workflow: workflowIn(row),
         trigger: triggerIn(row),
         waiting: row["waiting"] === 1,
       },

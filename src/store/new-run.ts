@@ -97,6 +97,8 @@ export function creationOf(
     created_at: run.created_at,
     workflow: run.request.workflow?.name ?? null,
     version: run.request.workflow?.version ?? null,
+    release: run.request.workflow?.release ?? null,
+    shadow_of: run.request.workflow?.shadow_of ?? null,
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
     origin: originOf(run.request),
     keeper: run.request.keeper === undefined ? null : JSON.stringify(run.request.keeper),

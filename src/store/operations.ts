@@ -1,5 +1,6 @@
 import type { Receipt } from "../ports/event-store.ts"
 import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
+import type { Release } from "../log/release.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import type { OutputKeeper } from "../ports/trigger-store.ts"
 import type { RunOrigin } from "../ports/run-list.ts"
@@ -41,6 +42,9 @@ export interface CreateOperation extends Blobs<
   readonly created_at: number
   readonly workflow: string | null
   readonly version: string | null
+  readonly release: Release | null
+  /** The run that it shadows. */
+  readonly shadow_of: string | null
   /** JSON of what started it; null where a caller did. */
   readonly started_by: string | null
   readonly origin: RunOrigin

@@ -8,8 +8,10 @@ import {
   type RunOrigin,
   type RunPosition,
   type RunQuery,
+  type WorkflowVersion,
 } from "../ports/run-list.ts"
 import { StoreFailure, type RunStatus } from "../ports/store.ts"
+import type { Release } from "../log/release.ts"
 import type { Vault } from "../ports/vault.ts"
 import { openRunKey } from "./run-key.ts"
 import { openEnded, openPreview } from "./sealed-previews.ts"
@@ -19,7 +21,7 @@ import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
 /** A list reads as many as the first of these that is enough, mostly a page and one more: PostgreSQL plans a statement anew each time where the number is one of its values. */
 const pages = [21, 51, 101, 1001] as const
-const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, started_by, origin, outcome, usage,
+const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, started_by, origin, outcome, usage,
   ${hasBegun} AS begun`
 /** Reading these, and opening them, takes as long as all the rest. */
 const previewColumns = ", key, preview, end_preview"
@@ -70,7 +72,7 @@ function* callers(): Steps<string[]> {
 }
 
 function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
-  const { workflows, version, status, started_by, since, until, error_kind, previews, limit, after } = query
+  const { workflows, version, release, status, started_by, since, until, error_kind, previews, limit, after } = query
   const conditions = ["caller = ?"]
   const values: SqlValue[] = [caller]
   if (workflows !== null) {
@@ -85,6 +87,11 @@ function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
   if (started_by !== null) {
     conditions.push("origin = ?")
     values.push(started_by)
+  }
+  if (release === null) conditions.push("shadow_of IS NULL")
+  else {
+    conditions.push("release = ?")
+    values.push(release)
   }
   // Only failed runs have a kind of error.
   const wanted = error_kind !== null && (status === null || status === "ended") ? "failed" : status
@@ -120,11 +127,10 @@ function listed(row: Row, vault: Vault | null): ListedRun {
     waiting: row["waiting"] === 1,
     begun: row["begun"] === 1,
   })
-  const name = row["workflow"] as string | null
   return {
     run_id: row["run_id"] as string,
     caller: row["caller"] as string,
-    workflow: name === null ? null : { name, version: row["version"] as string },
+    workflow: workflowIn(row),
     trigger: triggerIn(row),
     started_by: row["origin"] as RunOrigin,
     status: outcome ?? state,
@@ -146,6 +152,18 @@ function previewsIn(row: Row, vault: Vault): Pick<ListedRun, "preview" | "end"> 
     // The list goes on without those of a run whose key is damaged.
     if (error instanceof StoreFailure) return noPreviews
     throw error
+  }
+}
+
+/** The workflow of the server's folder that a run is of; null for source that a caller sent. */
+export function workflowIn(row: Row): WorkflowVersion | null {
+  const [name, release, shadow_of] = [row["workflow"], row["release"], row["shadow_of"]] as (string | null)[]
+  if (typeof name !== "string") return null
+  return {
+    name,
+    version: row["version"] as string,
+    ...(typeof release === "string" && { release: release as Release }),
+    ...(typeof shadow_of === "string" && { shadow_of }),
   }
 }
 

@@ -325,4 +325,10 @@ export const migrations: readonly string[] = [
   CREATE INDEX file_refs_of_file ON file_refs (file);
   CREATE TABLE file_totals (caller TEXT PRIMARY KEY, bytes INTEGER NOT NULL, files INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Sides of releases: current, candidate or shadow; of a shadow the run that it shadows, with which it is deleted.
+  ALTER TABLE runs ADD COLUMN release TEXT;
+  ALTER TABLE runs ADD COLUMN shadow_of TEXT;
+  CREATE INDEX runs_shadows ON runs (shadow_of) WHERE shadow_of IS NOT NULL;
+  `,
 ]

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { fraction } from "../base/fraction.ts"
 import { checkAppend } from "../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../log/events.ts"
 import {
@@ -369,6 +370,10 @@ export class SqlStore implements RunStore {
     this.#reader.forget(run_id)
     await this.#slices("sweep leftovers", 0)
     return deletion
+  }
+
+  async keyedHash(parts: readonly string[]): Promise<number> {
+    return fraction(this.#vault.digest("fraction", parts))
   }
 
   time(): Promise<number> {

@@ -32,8 +32,13 @@ export function* deleteRun({ run_id, tombstone_until }: DeleteOperation): Steps<
   return "deleted"
 }
 
-/** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. */
-function* deleteRuns(runs: readonly number[], tombstone_until: number): Steps<void> {
+/** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. Its shadows go with it, open ones too. */
+function* deleteRuns(shadowed: readonly number[], tombstone_until: number): Steps<void> {
+  const shadows = yield* all(
+    `SELECT num FROM runs WHERE shadow_of IN (SELECT run_id FROM runs WHERE num IN ${listed})`,
+    JSON.stringify(shadowed),
+  )
+  const runs = [...new Set([...shadowed, ...numbers(shadows, "num")])]
   const text = JSON.stringify(runs)
   yield* run(
     `INSERT INTO tombstones (run_id, caller, until) SELECT run_id, caller, ?2 FROM runs WHERE num IN ${listed}

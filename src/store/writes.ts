@@ -178,8 +178,9 @@ export class Writes {
     // `resumable` is always 1: earlier releases, which may share the tables, cancel a run with 0 instead of resuming it.
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview,
+         release, shadow_of)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -199,12 +200,15 @@ export class Writes {
       operation.origin,
       operation.keeper,
       preview,
+      operation.release,
+      operation.shadow_of,
     )
     this.#made.set(run_id, num)
     if (operation.key_until !== null && idempotency !== null && fingerprint !== null) {
       yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
     }
-    yield* setEntries(num, [beginningEntry(operation.created_at)], operation)
+    // A shadow counts in no budget.
+    if (operation.release !== "shadow") yield* setEntries(num, [beginningEntry(operation.created_at)], operation)
     yield* useFiles(run_id, files.numbers, null)
     if (request !== null) yield* run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
     if (secrets !== null && secretsKey !== null) yield* addSecrets(num, secrets, secretsKey)

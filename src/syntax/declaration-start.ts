@@ -49,6 +49,7 @@ const declarationTable = {
   wait: { head: "step" },
   limits: { head: "block", isSingle: true },
   chat: { head: "block", isSingle: true },
+  release: { head: "block", isSingle: true },
   schedule: { head: "name" },
   webhook: { head: "name" },
   output: { head: "block", isSingle: true },

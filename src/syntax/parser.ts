@@ -156,7 +156,8 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
       return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
     case "limits":
-    case "chat": {
+    case "chat":
+    case "release": {
       reader.accept(":")
       const body = parseBlock(start, (reader) => parseProperties(reader, word))
       return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }

@@ -448,6 +448,13 @@ export const propertyTable = {
     system: value,
     files: value,
   },
+  release: {
+    share: constant({ ...numberFrom(0, 1), code: "type-mismatch" }),
+    by: value,
+    shadow: constant({ ...numberFrom(0, 1), code: "type-mismatch" }),
+    agree_on: value,
+    stop_when: value,
+  },
   schedule: {
     cron: required(constant({ ...string, code: "type-mismatch" }), 'cron: "0 9 * * *"'),
     timezone: constant({ ...string, code: "type-mismatch" }),

@@ -57,6 +57,7 @@ export type Declaration =
   | WaitDeclaration
   | LimitsDeclaration
   | ChatDeclaration
+  | ReleaseDeclaration
   | TriggerDeclaration
   | OutputDeclaration
   | TestsDeclaration
@@ -269,6 +270,12 @@ export interface LimitsDeclaration extends DeclarationBase {
 /** `chat { message: input.question reply: output.answer }` */
 export interface ChatDeclaration extends DeclarationBase {
   readonly kind: "chat"
+  readonly body: Block<Property>
+}
+
+/** `release { share: 0.05 }`, in the file of a candidate */
+export interface ReleaseDeclaration extends DeclarationBase {
+  readonly kind: "release"
   readonly body: Block<Property>
 }
 

@@ -23,8 +23,9 @@ export function withDeliveries(program: Program, input: Labelled): Labelled {
 }
 
 /** The input fields that a delivery decides, each with the place where a webhook fills it. */
-function filledFields({ triggers }: Program): ReadonlyMap<string, Span> {
+function filledFields({ triggers, input, filledElsewhere = [] }: Program): ReadonlyMap<string, Span> {
   const filled = new Map<string, Span>()
+  for (const name of filledElsewhere) filled.set(name, input?.declaration ?? { start: 0, end: 0 })
   for (const { declaration } of triggers.values()) {
     if (declaration.kind !== "webhook") continue
     for (const { name, value } of valuesOf(declaration.body, "input")) {
@@ -32,6 +33,11 @@ function filledFields({ triggers }: Program): ReadonlyMap<string, Span> {
     }
   }
   return filled
+}
+
+/** The names of the input fields that a delivery decides. */
+export function deliveredFields(program: Program): readonly string[] {
+  return [...filledFields(program).keys()]
 }
 
 /** The deliveries that decide whether there is a run. */

@@ -1,6 +1,11 @@
 import type { SourceText } from "../source/source-files.ts"
 import { Files } from "../compile.ts"
 import { isUtf8 } from "node:buffer"
+import { createHash } from "node:crypto"
+import type { ValidateIssue } from "../api/issue.ts"
+import { currentOf } from "../base/candidate-path.ts"
+import type { ReleasePlan } from "../plan/plan-release.ts"
+import { withoutRelease } from "../syntax/without-release.ts"
 import { constants, type Stats } from "node:fs"
 import { lstat, open, readlink, realpath, type FileHandle } from "node:fs/promises"
 import type { WorkflowIssue } from "../api/workflows.ts"
@@ -86,7 +91,7 @@ export async function loadWorkflow(
   compiler: Compiler,
 ): Promise<LoadOutcome> {
   if (!isUtf8(bytes)) {
-    return { issue: fileIssue("workflow-encoding", "The file is not valid UTF-8"), version: versionOf([bytes]) }
+    return { issue: notUtf8, version: versionOf([bytes]) }
   }
   const source = bytes.toString("utf8")
   const { uses, modules } = filesAround(path, source, others)
@@ -99,6 +104,56 @@ export async function loadWorkflow(
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error
     return { issue: fileIssue("workflow-too-large", error.message), version }
+  }
+}
+
+/** A file that may take the place of the current one of its workflow. */
+export interface Candidate {
+  /** The version that runs, without the `release` block; null where it has errors, or is not compatible. */
+  readonly loaded: LoadedWorkflow | null
+  readonly release: ReleasePlan
+  /** Another one after each change of the file. */
+  readonly digest: string
+  /** Of the file, where it could be read. */
+  readonly version: string | null
+  readonly issues: readonly (ValidateIssue | WorkflowIssue)[]
+}
+
+const noTraffic: ReleasePlan = { share: 0, by: null, shadow: 0, agree_on: [], stop_when: null, names: [] }
+
+/** One that could not be read. */
+export const unreadCandidate = { loaded: null, release: noTraffic, digest: "", version: null, uses: new Set<string>() }
+
+/** `current`: the version that is served; null where none is, and undefined where there is no file. */
+export async function loadCandidate(
+  bytes: Buffer,
+  path: string,
+  others: (path: string) => Buffer | undefined,
+  compiler: Compiler,
+  current: LoadedWorkflow | null | undefined,
+): Promise<Candidate> {
+  const digest = createHash("sha256").update(bytes).digest("hex")
+  const nothing = { loaded: null, release: noTraffic, digest }
+  if (!isUtf8(bytes)) return { ...nothing, version: null, issues: [notUtf8] }
+  const written = bytes.toString("utf8")
+  const source = withoutRelease(written)
+  const { uses, modules } = filesAround(path, written, others)
+  // As it is once it has become the current file. One that uses the current file cannot become it.
+  const own = Object.hasOwn(modules, currentOf(path)) ? path : currentOf(path)
+  const paths = [own, ...Object.keys(modules)].sort()
+  const version = versionOf(paths.map((one) => (one === own ? source : (modules[one] ?? ""))))
+  try {
+    const described = await compiler.describe(
+      { source: written, file: path, modules },
+      current === undefined ? null : (current ?? undefined),
+    )
+    const { issues, valid, release } = described
+    const text = paths.length === 1 && uses.size === 0 ? { source } : { source, file: own, modules }
+    const loaded = { ...text, uses, version, description: openingComment(source), described }
+    return { loaded: valid ? loaded : null, release: release ?? noTraffic, digest, version, issues }
+  } catch (error) {
+    if (!(error instanceof RunFailure)) throw error
+    return { ...nothing, version, issues: [fileIssue("workflow-too-large", error.message)] }
   }
 }
 
@@ -118,6 +173,8 @@ function filesAround(
   const { [path]: _, ...modules } = Object.fromEntries(files.needed(path))
   return { uses: files.named(path), modules }
 }
+
+const notUtf8 = fileIssue("workflow-encoding", "The file is not valid UTF-8")
 
 function fileIssue(code: WorkflowIssue["code"], message: string): WorkflowIssue {
   return { code, severity: "error", path: "", message }

@@ -2,7 +2,7 @@ import type { Dirent, Stats } from "node:fs"
 import { readdir, realpath, stat } from "node:fs/promises"
 import { join, sep } from "node:path"
 import type { WorkflowIssue } from "../api/workflows.ts"
-import { isHidden, isHiddenName, whyNotName } from "./workflow-name.ts"
+import { candidateOf, isHidden, isHiddenName, whyNotName } from "./workflow-name.ts"
 
 const extension = ".wire"
 /** More is not a folder of workflows but a mistake, such as `wire serve /`. */
@@ -34,6 +34,8 @@ export interface FolderScan {
   /** Files that are not served because of their names, and that those may import. */
   readonly hidden: readonly FoundFile[]
   readonly refused: readonly RefusedFile[]
+  /** Candidates, by the names of their files: `triage.next`. */
+  readonly candidates: readonly FoundFile[]
   /** Every folder that was looked into. */
   readonly folders: readonly string[]
 }
@@ -44,6 +46,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   const files: FoundFile[] = []
   const hidden: FoundFile[] = []
   const refused: RefusedFile[] = []
+  const candidates: FoundFile[] = []
   const folders: string[] = []
   /** Looked into at the end, so that the workflows have their places first. */
   const hiddenFolders: (() => Promise<void>)[] = []
@@ -62,11 +65,12 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   }
 
   const addFile = (name: string, path: string, facts: Stats): void => {
-    const reason = whyNotName(name)
+    const ofCandidate = candidateOf(name)
+    const reason = whyNotName(ofCandidate ?? name)
     if (reason !== null) {
       refuse(name, "workflow-name", `The name is refused: ${reason}`, "Rename the file, or the folder that it is in.")
-    } else if (files.length + hidden.length < maxFiles) {
-      const list = isHiddenName(name) ? hidden : files
+    } else if (files.length + hidden.length + candidates.length < maxFiles) {
+      const list = isHiddenName(name) ? hidden : ofCandidate === null ? files : candidates
       list.push({ name, path, stamp: stampOf(facts) })
     } else {
       refuseMore(name, `A folder can have at most ${maxFiles} workflows: this one, and maybe others, are not served`)
@@ -150,7 +154,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
   await walk(root, root, "", [])
   for (const look of hiddenFolders) await look()
   const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
-  return { root, files: files.sort(byName), hidden, refused: refused.sort(byName), folders }
+  return { root, files: files.sort(byName), hidden, refused: refused.sort(byName), candidates, folders }
 }
 
 /** It may be a workflow, or lead to one. */

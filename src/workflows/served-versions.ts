@@ -3,6 +3,7 @@ import { fullVersionOf } from "../compiler/version-of.ts"
 import type { Clock } from "../ports/clock.ts"
 import { isStoreTrouble } from "../ports/store.ts"
 import type { KeptVersion, NewVersion, Pin, VersionStore } from "../ports/version-store.ts"
+import { nameOfCandidate } from "./workflow-name.ts"
 import { loadWorkflow, type LoadedWorkflow } from "./load-workflow.ts"
 import type { NamedWorkflow, PinnedVersion, WorkflowFolder } from "./workflow-folder.ts"
 
@@ -88,19 +89,22 @@ export class ServedVersions {
     const { store, folder } = this.#options
     await this.#servePins(await store.pins())
     const workflows = folder.list()
-    for (const { name, serving } of workflows) if (serving !== null) await this.#keep(name, serving)
+    for (const { name, serving, candidate } of workflows) {
+      if (serving !== null) await this.#keep(name, serving)
+      if (candidate?.loaded) await this.#keep(name, candidate.loaded, nameOfCandidate(name))
+    }
     await this.#tell(workflows)
     await this.#sweep()
   }
 
-  async #keep(workflow: string, loaded: LoadedWorkflow): Promise<void> {
-    if (this.#kept.get(workflow) === loaded.version) return
+  async #keep(workflow: string, loaded: LoadedWorkflow, place = workflow): Promise<void> {
+    if (this.#kept.get(place) === loaded.version) return
     const version = versionToKeep(workflow, loaded)
     if ((await this.#options.store.keep(version)) === "clash") {
       const sentence = `Version ${loaded.version} of ${workflow} is not kept: another one with the same digits is. Change a comment of the file`
       this.#options.tell(workflow, sentence, "error")
     }
-    this.#kept.set(workflow, loaded.version)
+    this.#kept.set(place, loaded.version)
   }
 
   async #tell(workflows: readonly NamedWorkflow[]): Promise<void> {

@@ -4,14 +4,22 @@ import type { ValidateIssue } from "../api/issue.ts"
 import type { WorkflowIssue } from "../api/workflows.ts"
 import type { Compiler } from "../compiler/compiler.ts"
 import { longerThanAllowed } from "../run/budget/run-time.ts"
-import { loadWorkflow, readWorkflow, type LoadedWorkflow, type LoadOutcome } from "./load-workflow.ts"
+import {
+  loadCandidate,
+  loadWorkflow,
+  readWorkflow,
+  unreadCandidate,
+  type Candidate,
+  type LoadedWorkflow,
+  type LoadOutcome,
+} from "./load-workflow.ts"
 import { currentStamp, scanFolder, stampOf, type FolderScan, type FoundFile } from "./scan-folder.ts"
 import { sourceBytes } from "../base/limits.ts"
 import { findInProject } from "../compiler/project-path.ts"
 import { readRegularFile } from "../compiler/read-regular-file.ts"
 import { isCodePath } from "../source/code-files.ts"
 import { nameClashes } from "./name-clashes.ts"
-import { isHiddenName } from "./workflow-name.ts"
+import { candidateOf, isHiddenName, nameOfCandidate } from "./workflow-name.ts"
 
 type AnyIssue = ValidateIssue | WorkflowIssue
 
@@ -26,6 +34,8 @@ export interface NamedWorkflow {
   readonly version: string | null
   /** The issues of the present file. */
   readonly issues: readonly AnyIssue[]
+  /** The file that may take its place, where there is one. */
+  readonly candidate?: Candidate
   /** Its name is refused, or it is a link that leaves the folder: it cannot be executed. */
   readonly refused: boolean
   /** A kept version serves in place of the file. */
@@ -83,6 +93,8 @@ export class WorkflowFolder {
   readonly #texts = new Map<string, Buffer>()
   /** Workflows that keep what they serve, because another one that uses the same files has errors. */
   readonly #held = new Set<string>()
+  /** By the workflows that they are candidates of. */
+  readonly #candidates = new Map<string, Candidate & { readonly uses: ReadonlySet<string> }>()
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #listeners = new Set<() => void>()
   #pins: ReadonlyMap<string, PinnedVersion> = new Map()
@@ -129,7 +141,7 @@ export class WorkflowFolder {
       refused: scan.refused.map(({ name }) => name),
     }
     // All are read first: they may use each other.
-    for (const file of [...scan.files, ...scan.hidden]) {
+    for (const file of [...scan.files, ...scan.hidden, ...scan.candidates]) {
       if (this.#closed) return
       await this.#read(file, "now")
     }
@@ -138,6 +150,7 @@ export class WorkflowFolder {
       if (this.#texts.has(pathOf(file.name))) this.#settleOutcome(file, await this.#compiled(file.name), false)
     }
     for (const { name, stamp } of scan.hidden) this.#takeAway(name, stamp)
+    for (const file of scan.candidates) await this.#reloadCandidate(file)
     for (const { name, issues, serving } of this.list()) {
       this.#tellIssues(name, issues)
       if (serving !== null) this.#tellOpen(name, serving)
@@ -160,7 +173,7 @@ export class WorkflowFolder {
   /** With the issues that come of other files. */
   #all(): ReadonlyMap<string, NamedWorkflow> {
     if (this.#shown === null) {
-      const sorted = [...this.#workflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+      const sorted = [...this.#withCandidates()].sort((a, b) => (a.name < b.name ? -1 : 1))
       const clashes = nameClashes(sorted.flatMap(({ name, refused }) => (refused ? [] : [name])))
       const withClashes = (workflow: NamedWorkflow): NamedWorkflow => {
         const more = workflow.refused ? [] : clashes(workflow.name)
@@ -181,6 +194,17 @@ export class WorkflowFolder {
   setPins(pins: ReadonlyMap<string, PinnedVersion>): void {
     this.#pins = pins
     this.#changed()
+  }
+
+  *#withCandidates(): Iterable<NamedWorkflow> {
+    for (const workflow of this.#workflows.values()) {
+      const candidate = this.#candidates.get(workflow.name)
+      yield candidate === undefined ? workflow : { ...workflow, candidate }
+    }
+    for (const [name, { issues, version }] of this.#candidates) {
+      if (this.#workflows.has(name)) continue
+      yield { name: nameOfCandidate(name), serving: null, broken: null, version, issues, refused: true }
+    }
   }
 
   /** Calls back after every change. The result stops it. */
@@ -237,7 +261,7 @@ export class WorkflowFolder {
     const now = performance.now()
     this.#restsUntil = now + 10 * (now - began)
     const code = await this.#codeFiles()
-    for (const file of [...scan.files, ...scan.hidden, ...code]) {
+    for (const file of [...scan.files, ...scan.hidden, ...scan.candidates, ...code]) {
       if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
       else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
     }
@@ -251,9 +275,10 @@ export class WorkflowFolder {
   /** The code files that workflows name and that are there. Others of the folder are not looked at. */
   async #codeFiles(): Promise<FoundFile[]> {
     const workflows = [...this.#workflows.values()]
+    const ofCandidates = [...this.#candidates.values()].flatMap((one) => [...one.uses])
     const uses = workflows.flatMap(({ serving, broken }) => [...(serving?.uses ?? []), ...(broken?.uses ?? [])])
     const found: FoundFile[] = []
-    for (const name of new Set(uses.filter(isCodePath))) {
+    for (const name of new Set([...uses, ...ofCandidates].filter(isCodePath))) {
       const path = join(this.#root, name)
       const stamp = "real" in findInProject(this.#root, name) ? await currentStamp(path) : null
       if (stamp !== null) found.push({ name, path, stamp })
@@ -325,7 +350,9 @@ export class WorkflowFolder {
    * Compiles a changed file and all workflows that use it. They change together: if one of them has errors, all keep what they
    * serve until it has none.
    */
-  async #reload({ name, path, stamp }: FoundFile): Promise<void> {
+  async #reload(file: FoundFile): Promise<void> {
+    const { name, path, stamp } = file
+    if (candidateOf(name) !== null) return this.#reloadCandidate(file)
     if (isCodePath(name) && stamp !== "") {
       this.#stamps.set(name, stamp)
       this.#sightings.delete(name)
@@ -340,6 +367,37 @@ export class WorkflowFolder {
       if (holds) this.#held.add(one)
       else this.#held.delete(one)
     }
+    for (const [of, { uses }] of this.#candidates) {
+      if (of !== name && !group.has(of) && !uses.has(pathOf(name))) continue
+      const candidate = nameOfCandidate(of)
+      await this.#reloadCandidate({ name: candidate, path: "", stamp: this.#stamps.get(candidate) ?? "" })
+    }
+  }
+
+  /** Its errors hold nothing back. */
+  async #reloadCandidate({ name, stamp }: FoundFile): Promise<void> {
+    const workflow = candidateOf(name) ?? name
+    const bytes = this.#texts.get(pathOf(name))
+    const before = this.#candidates.get(workflow)
+    if (bytes === undefined) {
+      if (!this.#candidates.delete(workflow)) return
+      this.#options.tell(workflow, `The candidate of ${workflow} is gone: its file was deleted or renamed`, "info")
+      return this.#changed()
+    }
+    const current = this.#workflows.get(workflow)
+    const others = (path: string): Buffer | undefined => this.#textOf(path)
+    const loaded = await loadCandidate(bytes, pathOf(name), others, this.#options.compiler, current && current.serving)
+    this.#stamps.set(name, stamp)
+    this.#sightings.delete(name)
+    this.#candidates.set(workflow, { ...loaded, uses: loaded.loaded?.uses ?? before?.uses ?? new Set() })
+    this.#changed()
+    if (before?.digest === loaded.digest && before.issues.length === loaded.issues.length) return
+    if (loaded.release.shadow > 0) {
+      const sentence = `The candidate of ${workflow} asks for shadows, and this release of the service makes none`
+      this.#options.tell(workflow, sentence, "error")
+    }
+    if (loaded.loaded === null) this.#tellIssues(name, loaded.issues)
+    else this.#options.tell(workflow, `The workflow ${workflow} has a candidate: ${loaded.version ?? ""}`, "info")
   }
 
   /** A file and the workflows that use it, with those that wait for another one of them to be right. */
@@ -401,11 +459,23 @@ export class WorkflowFolder {
   }
 
   #settle({ name, stamp }: FoundFile, issue: WorkflowIssue, version: string | null): void {
+    const ofCandidate = candidateOf(name)
+    if (ofCandidate !== null) return this.#refuseCandidate(ofCandidate, stamp, issue)
     if (isHiddenName(name) || isCodePath(name)) return this.#takeAway(name, stamp)
     const before = this.#workflows.get(name)
     const serving = before?.serving ?? null
     this.#set(name, stamp, { name, serving, broken: null, version, issues: [issue], refused: false })
     if (this.#loaded) this.#tellIssues(name, [issue])
+  }
+
+  /** It cannot be read. */
+  #refuseCandidate(workflow: string, stamp: string, issue: WorkflowIssue): void {
+    const name = nameOfCandidate(workflow)
+    this.#stamps.set(name, stamp)
+    this.#sightings.delete(name)
+    this.#candidates.set(workflow, { ...unreadCandidate, issues: [issue] })
+    this.#changed()
+    this.#tellIssues(name, [issue])
   }
 
   #set(name: string, stamp: string, workflow: NamedWorkflow): void {
@@ -437,9 +507,9 @@ export class WorkflowFolder {
   }
 
   /** The names of files that are gone. */
-  #dropGone({ files, hidden, refused }: FolderScan, now: number): string[] {
+  #dropGone({ files, hidden, refused, candidates }: FolderScan, now: number): string[] {
     const gone = new Set<string>()
-    const there = new Set([...files, ...hidden, ...refused].map(({ name }) => name))
+    const there = new Set([...files, ...hidden, ...refused, ...candidates].map(({ name }) => name))
     for (const name of [...this.#workflows.keys(), ...this.#stamps.keys()]) {
       if (there.has(name) || !this.#isQuiet(name, null, goneMs, now)) continue
       this.#stamps.delete(name)

@@ -12,6 +12,17 @@ export function whyNotName(name: string): string | null {
   return name.length > longestName ? `It has more than ${longestName} characters` : null
 }
 
+const candidateEnd = ".next"
+
+/** The workflow that a file is a candidate of, by the name of the file: `triage` of `triage.next`. Null for other files. */
+export function candidateOf(name: string): string | null {
+  return name.endsWith(candidateEnd) ? name.slice(0, -candidateEnd.length) : null
+}
+
+export function nameOfCandidate(workflow: string): string {
+  return `${workflow}${candidateEnd}`
+}
+
 /** A segment that begins so hides everything below it. */
 export function isHidden(segment: string): boolean {
   return segment.startsWith("_") || segment.startsWith(".")

@@ -1,10 +1,9 @@
 import type { Program } from "../../src/check/program.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Type } from "../../src/types/types.ts"
-import { compile } from "../../src/compile.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
-import { sampleModules, sampleRules } from "../support/sample-modules.ts"
+import { compileSample } from "../support/compile-sample.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
 /**
@@ -12,13 +11,7 @@ import { renderDiagnostics } from "./render-diagnostics.ts"
  * errors also the types of its dynamic values and of its result.
  */
 export function render(source: string): string {
-  const { diagnostics, program } = compile(
-    source,
-    { modules: sampleModules },
-    undefined,
-    undefined,
-    sampleRules(source),
-  )
+  const { diagnostics, program } = compileSample(source)
   const problems = diagnostics.length === 0 ? "ok" : renderDiagnostics(diagnostics, new LineMap(source))
   const types = diagnostics.some(isError) ? [] : typesOf(program)
   return types.length === 0 ? problems : [problems, "", ...types].join("\n")

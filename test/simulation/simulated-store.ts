@@ -466,6 +466,10 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.delete(run_id))
   }
 
+  keyedHash(parts: readonly string[]): Promise<number> {
+    return this.#store.keyedHash(parts)
+  }
+
   time(): Promise<number> {
     return this.#send(() => this.#store.time())
   }

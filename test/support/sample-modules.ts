@@ -5,6 +5,19 @@ import type { CheckedCode } from "../../src/source/code-files.ts"
 export const sampleModules: Readonly<Record<string, string>> = {
   "rank.js": "/** Sorts numbers. */\nexport function rank(rows) {\n  return rows.toSorted((a, b) => b - a)\n}\n",
   "lib/score.ts": 'import { rank } from "../rank.js"\nexport default (rows: number[]) => rank(rows)[0] ?? 0\n',
+  "orders.wire": `input {
+    customer: string
+    note: maybe string
+}
+
+output {
+    team: "sales"
+
+    parts: {
+        first: input.customer
+    }
+}
+`,
   "broken.js": "export function parse(text) {\n  return text.split(\n}\n",
   "values.js": "export const rank = 1\nexport async function wait() {}\nexport function* each() {}\n",
   "common.wire": `secrets {

@@ -1,3 +1,6 @@
+import { createHmac, randomBytes } from "node:crypto"
+import { fraction } from "../../base/fraction.ts"
+import { remembered } from "../../base/remembered.ts"
 import type { WakeUp } from "../../base/wake-up.ts"
 import { OnceListeners } from "../../ports/listeners.ts"
 import { Tally } from "../../base/tally.ts"
@@ -92,6 +95,9 @@ export class MemoryStore implements RunStore {
   readonly #uncounted = new Set<StoredRun>()
   /** Runs that have ended, for charts. */
   #ended: ListedRun[] = []
+  /** By the run that they shadow. */
+  readonly #shadows = new Map<string, Set<string>>()
+  readonly #hashKey = randomBytes(32)
   #closed = false
 
   constructor(clock: Clock) {
@@ -121,7 +127,10 @@ export class MemoryStore implements RunStore {
     this.#active.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
     this.files.useInputs(run.run_id, run.files ?? [])
-    this.#enter(run.run_id, stored, [beginningEntry(run.created_at)])
+    const { release, shadow_of } = run.request.workflow ?? {}
+    if (shadow_of !== undefined) remembered(this.#shadows, shadow_of, () => new Set()).add(run.run_id)
+    // A shadow counts in no budget.
+    if (release !== "shadow") this.#enter(run.run_id, stored, [beginningEntry(run.created_at)])
     return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
   }
 
@@ -383,18 +392,26 @@ export class MemoryStore implements RunStore {
     return "deleted"
   }
 
+  /** With its shadows, open ones too. */
   #erase(run_id: string, run: StoredRun): void {
+    for (const shadow of this.#shadows.get(run_id) ?? []) {
+      const found = this.#runs.get(shadow)
+      if (found !== undefined) this.#erase(shadow, found)
+    }
+    this.#shadows.get(run.request.workflow?.shadow_of ?? "")?.delete(run_id)
     const erase: Readonly<Record<MapsThat<"with the run" | "after the run" | "when settled">, () => void>> = {
       runs: () => this.#runs.delete(run_id),
       active: () => this.#active.delete(run_id),
       parked: () => this.#parked.claimed(run_id, run),
       uncounted: () => this.#uncounted.delete(run),
+      shadows: () => this.#shadows.delete(run_id),
       waits: () => this.waits.forget(run_id),
       outbox: () => this.outbox.forget(run_id),
       ledger: () => this.ledger.forget(run_id),
       files: () => this.files.forgetRun(run_id),
     }
     for (const act of Object.values(erase)) act()
+    if (run.finished_at === null) for (const wakeUp of run.wakeUps) wakeUp.signal()
     this.#stored.add(run.caller, -run.counted)
     if (run.idempotency !== null) {
       const { slot, fingerprint, kept_until } = run.idempotency
@@ -402,6 +419,10 @@ export class MemoryStore implements RunStore {
       if (kept_until > this.#clock.now()) this.#keptKeys.set(slot, { run_id, fingerprint, until: kept_until })
     }
     this.#tombstones.set(run_id, { caller: run.caller, until: this.#clock.now() + tombstoneMs })
+  }
+
+  async keyedHash(parts: readonly string[]): Promise<number> {
+    return fraction(createHmac("sha256", this.#hashKey).update(JSON.stringify(parts)).digest())
   }
 
   async time(): Promise<number> {

@@ -32,6 +32,8 @@ function create(run_id: string): CreateOperation {
     created_at: 1,
     workflow: null,
     version: null,
+    release: null,
+    shadow_of: null,
     started_by: null,
     origin: "request",
     keeper: null,

@@ -10,6 +10,7 @@ const counts = {
   streams: () => 0,
   waiting: async () => ({ runs: 0, open: noneOpen() }),
   paced: () => [],
+  releases: () => Promise.resolve([]),
   budgets: async () => [],
   files: async () => ({ bytes: 0, added: 0 }),
   isAlone: true,

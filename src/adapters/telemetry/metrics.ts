@@ -21,6 +21,8 @@ export interface LiveCounts {
   readonly budgets: () => Promise<readonly { readonly path: string; readonly ratio: number }[]>
   /** Bytes of all files, and how many this process has stored. Rejects while the store fails. */
   readonly files: () => Promise<{ readonly bytes: number; readonly added: number }>
+  /** Workflows with a candidate, and whether that is stopped. Rejects while the store fails. */
+  readonly releases: () => Promise<readonly { readonly workflow: string; readonly stopped: boolean }[]>
   /** The store's time, and how far the clock of this process is ahead of it. */
   readonly clock: { now(): number; readonly aheadMs: number }
   /** No other process serves with this one behind its port. */
@@ -71,11 +73,13 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   const refreshPaced = pacedGauge(make, counts)
   const refreshBudgets = budgetGauge(make, counts)
   const refreshFiles = fileGauges(make, counts)
+  const refreshReleases = releaseGauge(make, counts)
   const text = async (): Promise<MetricsText> => {
     refreshPaced()
     await refreshWaiting()
     await refreshBudgets()
     await refreshFiles()
+    await refreshReleases()
     return { type: registry.contentType, text: await registry.metrics() }
   }
   /** Readers that ask at the same time share one text, which takes milliseconds to write. */
@@ -177,6 +181,23 @@ function budgetGauge(make: Instruments, { budgets }: LiveCounts): () => Promise<
       for (const [budget, ratio] of most) used.set({ budget }, ratio)
     } catch {
       used.reset()
+    }
+  }
+}
+
+function releaseGauge(make: Instruments, { releases }: LiveCounts): () => Promise<void> {
+  const stopped = make.gauge(
+    "wire_release_stopped",
+    "1 where the candidate of a workflow is stopped, 0 where it gets traffic",
+    ["workflow"],
+  )
+  return async () => {
+    try {
+      const found = await releases()
+      stopped.reset()
+      for (const one of found) stopped.set({ workflow: one.workflow }, one.stopped ? 1 : 0)
+    } catch {
+      stopped.reset()
     }
   }
 }

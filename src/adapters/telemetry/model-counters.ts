@@ -10,8 +10,8 @@ const maxUses = 2_000
 export class ModelCounters {
   readonly #labels = new BoundedLabels()
   readonly #uses = new BoundedLabels(maxUses)
-  readonly #cost: Counter<readonly [string, string, string]>
-  readonly #tokens: Counter<readonly [string, string, string, string]>
+  readonly #cost: Counter<readonly [string, string, string, string]>
+  readonly #tokens: Counter<readonly [string, string, string, string, string]>
   readonly #calls: Counter<readonly [string, string, string]>
   readonly #retries: Counter<readonly [string, string]>
   readonly #fallbacks: Counter<readonly [string, string]>
@@ -21,8 +21,14 @@ export class ModelCounters {
     this.#cost = make.counter("wire_cost_total", "Cost of model calls, in the currency of the workflows' prices", [
       ...labels,
       "workflow",
+      "release",
     ])
-    this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [...labels, "kind", "workflow"])
+    this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [
+      ...labels,
+      "kind",
+      "workflow",
+      "release",
+    ])
     this.#calls = make.counter("wire_model_calls_total", "Requests to model backends", [...labels, "outcome"])
     this.#retries = make.counter("wire_model_retries_total", "Requests that repeated one of the same turn", labels)
     this.#fallbacks = make.counter(
@@ -32,8 +38,8 @@ export class ModelCounters {
     )
   }
 
-  /** The calls of one step of a workflow with this name; empty for source that a caller sent. */
-  count(calls: readonly ModelCallRecord[], workflow: string): void {
+  /** The calls of one step of a workflow with this name, on this side of a release; empty for source that a caller sent. */
+  count(calls: readonly ModelCallRecord[], workflow: string, release: string): void {
     const turns = calls.length > 1 ? new Set<string>() : null
     for (const call of calls) {
       const { provider, model } = this.#labelsOf(call)
@@ -43,21 +49,22 @@ export class ModelCounters {
       if (turns?.has(turn) === true) this.#retries.of(provider, model).add()
       turns?.add(turn)
       if (call.usage === undefined) continue
-      this.#countUse(call.usage, this.#uses.of({ provider, model, workflow }))
+      this.#countUse(call.usage, this.#uses.of({ provider, model, workflow }), release)
     }
   }
 
   #countUse(
     usage: NonNullable<ModelCallRecord["usage"]>,
     { provider, model, workflow }: { readonly provider: string; readonly model: string; readonly workflow: string },
+    release: string,
   ): void {
     const { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens, cost } = usage
-    this.#tokens.of(provider, model, "input", workflow).add(input_tokens)
-    this.#tokens.of(provider, model, "output", workflow).add(output_tokens)
-    if (cached_tokens > 0) this.#tokens.of(provider, model, "cached", workflow).add(cached_tokens)
-    if (written_tokens > 0) this.#tokens.of(provider, model, "written", workflow).add(written_tokens)
-    if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning", workflow).add(reasoning_tokens)
-    if (typeof cost === "number") this.#cost.of(provider, model, workflow).add(cost)
+    this.#tokens.of(provider, model, "input", workflow, release).add(input_tokens)
+    this.#tokens.of(provider, model, "output", workflow, release).add(output_tokens)
+    if (cached_tokens > 0) this.#tokens.of(provider, model, "cached", workflow, release).add(cached_tokens)
+    if (written_tokens > 0) this.#tokens.of(provider, model, "written", workflow, release).add(written_tokens)
+    if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning", workflow, release).add(reasoning_tokens)
+    if (typeof cost === "number") this.#cost.of(provider, model, workflow, release).add(cost)
   }
 
   /** `calls` are those of the model that failed. */

@@ -26,26 +26,26 @@ export function runMetrics(
   const models = new ModelCounters(make)
   const callTime = make.histogram("wire_model_call_duration_seconds", "Time of one call of a model backend", seconds)
   const ends = new RunEnds(make)
-  /** Labels of the named workflows whose runs this process works on, by run. */
-  const named = new Map<string, string>()
+  /** Labels of the named workflows whose runs this process works on, and the sides of the runs, by run. */
+  const named = new Map<string, readonly [workflow: string, release: string]>()
   const countEvent = (run_id: string, event: LogEvent): void => {
-    const workflow = named.get(run_id) ?? ""
+    const [workflow, release] = named.get(run_id) ?? unnamed
     count(run_id, event, 0)
     const work = endedWork(event)
     if (work !== null) {
       // A call of a batch takes hours, and holds nothing meanwhile.
       for (const call of work.calls) if (call.batch === undefined) callTime.of().observe(call.duration_ms / 1000)
-      models.count(work.calls, workflow)
+      models.count(work.calls, workflow, release)
     }
     if (event.type === "agent_fallback") {
       models.fellBack((event.kept as ReplayData<"agent_fallback"> | undefined)?.calls ?? [])
     }
-    if (ends.count(event, workflow) || event.type === "run_waiting") named.delete(run_id)
+    if (ends.count(event, workflow, release) || event.type === "run_waiting") named.delete(run_id)
   }
   return {
     started: (_run_id, queuedMs) => queued(queuedMs),
     taken({ run_id, workflow }) {
-      if (workflow !== null) named.set(run_id, labelOf(workflow.name))
+      if (workflow !== null) named.set(run_id, [labelOf(workflow.name), workflow.release ?? ""])
     },
     left: (run_id) => void named.delete(run_id),
     appended(run_id, events) {
@@ -53,6 +53,8 @@ export function runMetrics(
     },
   }
 }
+
+const unnamed = ["", ""] as const
 
 type Counts = EventHandlers<string, LogEvent>
 
@@ -159,30 +161,31 @@ function simpleCounts(make: Instruments): Counts {
 
 const statuses = ["completed", "failed", "cancelled"] as const
 
-/** Ended runs, by status and workflow. */
+/** Ended runs, by status, workflow and side of a release. */
 class RunEnds {
-  readonly #runs: Counter<readonly [string, string]>
-  readonly #time: Histogram<readonly [string, string]>
+  readonly #runs: Counter<readonly [string, string, string]>
+  readonly #time: Histogram<readonly [string, string, string]>
 
   constructor(make: Instruments) {
-    this.#runs = make.counter("wire_runs_total", "Ended runs", ["status", "workflow"])
+    this.#runs = make.counter("wire_runs_total", "Ended runs", ["status", "workflow", "release"])
     this.#time = make.histogram("wire_run_duration_seconds", "Time from a run's start to its end", seconds, [
       "status",
       "workflow",
+      "release",
     ])
-    this.#know("")
+    this.#know("", "")
   }
 
   /** Returns whether the event is the end of a run. */
-  count(event: LogEvent, workflow: string): boolean {
+  count(event: LogEvent, workflow: string, release: string): boolean {
     switch (event.type) {
       case "workflow_completed":
       case "workflow_failed":
       case "workflow_cancelled": {
         const status = event.type.slice("workflow_".length)
-        if (workflow !== "") this.#know(workflow)
-        this.#runs.of(status, workflow).add()
-        this.#time.of(status, workflow).observe(event.data.duration_ms / 1000)
+        if (workflow !== "") this.#know(workflow, release)
+        this.#runs.of(status, workflow, release).add()
+        this.#time.of(status, workflow, release).observe(event.data.duration_ms / 1000)
         return true
       }
       default:
@@ -191,10 +194,10 @@ class RunEnds {
   }
 
   /** All statuses are there from the first end on: rates are computed from all. */
-  #know(workflow: string): void {
+  #know(workflow: string, release: string): void {
     for (const status of statuses) {
-      this.#runs.of(status, workflow)
-      this.#time.of(status, workflow)
+      this.#runs.of(status, workflow, release)
+      this.#time.of(status, workflow, release)
     }
   }
 }

@@ -34,6 +34,7 @@ import { createServer } from "../../server/create-server.ts"
 import { Groups } from "../../server/groups.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
 import { ServerSecrets } from "../../workflows/server-secrets.ts"
+import { Releases } from "../../workflows/releases/releases.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { ServedVersions } from "../../workflows/served-versions.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
@@ -147,6 +148,7 @@ export async function compose(
   for (const sentence of opened.warnings) log.error({}, sentence)
   const tooFew = tooFewDescriptors(settings.maxRuns)
   if (tooFew !== null) log.error({}, tooFew)
+  let releases: Releases | null = null
   const metrics = createMetrics(
     {
       active: () => runs.active,
@@ -155,6 +157,7 @@ export async function compose(
       waiting: () => opened.store.waits.counts(),
       paced: () => rates.waiting(),
       budgets: async () => budgets?.ratios(settings.apiKeys?.map(({ name }) => name) ?? [""]) ?? [],
+      releases: async () => (await releases?.standings()) ?? [],
       isAlone: link === null,
       files: async () => ({
         bytes: files === null ? 0 : (await files.store.totals(null)).bytes,
@@ -174,6 +177,11 @@ export async function compose(
   const passesTraces = targets.kind !== "none"
   const observers: RunObserver[] = [
     metrics.observer,
+    {
+      taken: (run) => releases?.taken(run),
+      left: (run_id) => releases?.left(run_id),
+      appended: (run_id, events) => releases?.appended(run_id, events),
+    },
     ...(traces === null ? [] : [traces.observer]),
     logRuns(log),
     auditRuns(audit),
@@ -299,9 +307,21 @@ export async function compose(
           tell: (workflow, sentence, level) => isFirst && log[level]({ workflow }, sentence),
           bug: (error) => log.error({ err: error }, "unexpected error"),
         })
+  releases =
+    folder === null
+      ? null
+      : new Releases({
+          folder,
+          store,
+          serverSecrets,
+          planOf,
+          clock,
+          log,
+          bug: (error) => log.error({ err: error }, "unexpected error"),
+        })
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
   const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
-  const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
+  const mcp = folder === null || releases === null ? null : mcpRoute({ ...mcpParts, folder, releases })
   const { app, drain, streams, actions, close } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
@@ -323,6 +343,7 @@ export async function compose(
     serverSecrets,
     triggers,
     versions,
+    releases,
     mcp,
     log,
     audit,
@@ -403,6 +424,7 @@ export async function compose(
       processes.stop()
       keepsTime.abort(new Error("The service stops"))
       drain()
+      releases?.close()
       await triggers?.stop()
       await versions?.stop()
       await actions.stop()

@@ -20,6 +20,7 @@ import type { Groups } from "../../server/groups.ts"
 import type { McpRoute } from "../../server/route-dependencies.ts"
 import { CachedList } from "../../workflows/cached-list.ts"
 import type { ServerSecrets } from "../../workflows/server-secrets.ts"
+import type { Releases } from "../../workflows/releases/releases.ts"
 import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-folder.ts"
 import { untilChanged } from "../../workflows/until-changed.ts"
 import { mcpName } from "../../workflows/workflow-name.ts"
@@ -28,6 +29,7 @@ import { obstacles } from "../../workflows/workflow-view.ts"
 export interface McpParts {
   readonly folder: WorkflowFolder
   readonly serverSecrets: ServerSecrets
+  readonly releases: Releases
   readonly audit: Audit
   readonly runs: Runs
   readonly store: RunStore
@@ -181,17 +183,20 @@ const options = { cache_key: null, use_cache: true, max_concurrency: null, timeo
 
 async function start(
   parts: McpParts,
-  { name, serving }: NamedWorkflow,
+  workflow: NamedWorkflow,
   input: JsonObject,
   caller: string,
 ): Promise<StartedRun | WireError | null> {
-  const { runs, store, planOf } = parts
-  if (serving === null) return null
+  const { runs, store, planOf, releases } = parts
+  const { name } = workflow
+  const chosen = await releases.choose(workflow, input, null)
+  if (chosen === null) return null
+  const { serving, ...side } = chosen
   const { source, version } = serving
   const files = filesOf(serving)
   const compiled = await planOf({ source, ...files, workflow: { name } }, caller)
   if ("error" in compiled) return compiled.error
-  const request = { source, ...files, input, secrets: {}, options, workflow: { name, version } }
+  const request = { source, ...files, input, secrets: {}, options, workflow: { name, version, ...side } }
   const misfit = runs.validate(compiled.plan, request)
   if (misfit !== null) return misfit
   const admission = await runs.admit(compiled.plan, { caller, request, idempotency: null })

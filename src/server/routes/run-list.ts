@@ -4,7 +4,7 @@ import { defaultLimit } from "../../api/page.ts"
 import { listRuns, type ListedRunAnswer } from "../../api/runs.ts"
 import { getRunStats, maxBuckets, type RunStatsAnswer } from "../../api/run-stats.ts"
 import { nano } from "../../ports/ledger.ts"
-import type { ListedRun, RunPosition } from "../../ports/run-list.ts"
+import type { ListedRun, RunPosition, WorkflowVersion } from "../../ports/run-list.ts"
 import { statsUnits } from "../../ports/run-stats.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { previewOf } from "../run-preview.ts"
@@ -70,6 +70,7 @@ function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
     ...(forOperator && { caller }),
     workflow: workflow?.name ?? null,
     version: workflow?.version ?? null,
+    ...sideOf(workflow),
     ...(trigger !== null && { trigger }),
     status,
     ...(error_kind !== null && { error_kind }),
@@ -78,6 +79,12 @@ function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
     usage,
     ...detailsOf(run),
   }
+}
+
+/** Absent where there was no candidate. */
+export function sideOf(workflow: WorkflowVersion | null): Pick<ListedRunAnswer, "release" | "shadow_of"> {
+  const { release, shadow_of } = workflow ?? {}
+  return { ...(release !== undefined && { release }), ...(shadow_of !== undefined && { shadow_of }) }
 }
 
 function cursorOf({ created_at, run_id }: RunPosition): string {

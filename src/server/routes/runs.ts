@@ -23,6 +23,7 @@ import { refuse, refuseAt, runExpired, type HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { noSuchRun, ownRun } from "../own-run.ts"
 import { callerOf } from "../caller-of.ts"
+import { sideOf } from "./run-list.ts"
 import { serve } from "../serve-route.ts"
 import { clientGone, streamRun } from "../start-run.ts"
 
@@ -156,6 +157,7 @@ function toAnswer(
     last_event_id: state.last_event_id,
     workflow: row.workflow?.name ?? null,
     version: row.workflow?.version ?? null,
+    ...sideOf(row.workflow),
     ...(row.trigger !== null && { trigger: row.trigger }),
     rerun_of,
     ...(waiting_for !== null && { waiting_for }),

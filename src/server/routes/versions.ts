@@ -151,7 +151,9 @@ export class VersionRoutes {
 
   /** The version that a request for a run asks for. */
   async asked(workflow: NamedWorkflow, version: string): Promise<LoadedWorkflow> {
-    if (workflow.serving?.version === version) return workflow.serving
+    const { serving, candidate } = workflow
+    if (serving?.version === version) return serving
+    if (candidate?.loaded?.version === version) return candidate.loaded
     if (!(await this.#versions.isCallable(workflow.name, version))) throw noSuchVersion(workflow.name, version)
     return this.loaded(workflow.name, version)
   }
@@ -176,7 +178,7 @@ function noLongerValid(name: string, version: string): HttpError {
 }
 
 function shown(
-  { serving }: NamedWorkflow,
+  { serving, candidate }: NamedWorkflow,
   { version, first_served_at, last_served_at, withdrawn_at }: KeptVersion,
   counts: ReadonlyMap<string, RunCounts>,
 ): VersionAnswer {
@@ -184,7 +186,7 @@ function shown(
     version,
     first_served_at: isoTime(first_served_at),
     last_served_at: isoTime(last_served_at),
-    serving: serving?.version === version ? "current" : null,
+    serving: serving?.version === version ? "current" : candidate?.loaded?.version === version ? "candidate" : null,
     ...(withdrawn_at !== null && { withdrawn: true }),
     runs: counts.get(version) ?? noRuns,
   }

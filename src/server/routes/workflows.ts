@@ -13,7 +13,9 @@ import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-fol
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { jsonType } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { tenantOf } from "../caller-of.ts"
+import { callerOf, tenantOf } from "../caller-of.ts"
+import type { Chosen } from "../../workflows/releases/releases.ts"
+import { releaseEnd, ReleaseRoutes } from "./releases.ts"
 import { answerAgUi } from "../protocols/ag-ui/ag-ui-route.ts"
 import type { AgUiRequest } from "../protocols/ag-ui/run-input.ts"
 import { invalidWorkflow } from "../invalid-workflow.ts"
@@ -21,7 +23,7 @@ import { requestCheck } from "../late-validation.ts"
 import { notForOperators } from "../callers.ts"
 import { versionPath, VersionRoutes } from "./versions.ts"
 import { serve } from "../serve-route.ts"
-import { findExisting } from "../idempotency-key.ts"
+import { findExisting, idempotencyKey } from "../idempotency-key.ts"
 import { startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 import { requestPageBytes } from "../../base/limits.ts"
@@ -41,6 +43,7 @@ export function workflowRoutes(
 ): void {
   const { folder, serverSecrets } = parts
   const versions = parts.versions === null ? null : new VersionRoutes(parts, parts.versions, mayOperate)
+  const releases = parts.releases === null ? null : new ReleaseRoutes(parts, parts.releases, mayOperate)
   const listed = folder === null ? null : untilChanged(folder, serverSecrets, () => listOf(folder, serverSecrets))
   const none = listOf(null, serverSecrets)
   serve(app, listWorkflows, async (request, reply) => {
@@ -57,6 +60,10 @@ export function workflowRoutes(
     await folder?.ready
     const path = request.params["*"]
     if (postEnds.test(path)) throw wrongMethod(request, "POST")
+    if (releases !== null && path.endsWith(releaseEnd) && folder?.get(path) === undefined) {
+      await checkNoQuery(request.query)
+      return releases.get(request, findWorkflow(parts, path.slice(0, -releaseEnd.length)).name)
+    }
     const ofVersions = folder?.get(path) === undefined ? versionPath(path) : null
     if (ofVersions !== null && versions !== null) {
       return versions.get(request, findWorkflow(parts, ofVersions.name), ofVersions)
@@ -78,6 +85,9 @@ export function workflowRoutes(
     }
     if ((request.body ?? null) === null) {
       throw refuse("invalid_request", "The body is missing: a JSON object is expected")
+    }
+    if (releases !== null && path.endsWith(releaseEnd)) {
+      return releases.act(request, findWorkflow(parts, path.slice(0, -releaseEnd.length)).name)
     }
     if (versions !== null && path.endsWith(serveEnd)) {
       return versions.serve(request, reply, findWorkflow(parts, path.slice(0, -serveEnd.length)))
@@ -105,11 +115,15 @@ async function execute(
   const { name, refused } = workflow
   if (refused) throw noSuchWorkflow(parts, name)
   const asked = body.version ?? null
-  const serving = asked === null || versions === null ? workflow.serving : await versions.asked(workflow, asked)
+  const chosen =
+    asked === null || versions === null
+      ? await chooseSide(parts, request, workflow, body)
+      : { serving: await versions.asked(workflow, asked) }
+  const { serving = null, ...side } = chosen ?? {}
   const wrong = obstacles({ ...workflow, serving }, parts.serverSecrets)
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
   const { source, version } = serving
-  const named = { workflow: { name, version }, ...(asked !== null && { asked_version: true as const }) }
+  const named = { workflow: { name, version, ...side }, ...(asked !== null && { asked_version: true as const }) }
   const run = { source, ...filesOf(serving), ...requestOf(body), ...named }
   const compiled = await parts.planOf(run, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
@@ -117,6 +131,20 @@ async function execute(
   // The file may have changed since the same request was made: its run is there all the same.
   if (misfit !== null && (await findExisting(parts, request, run)) === null) throw new HttpError(misfit)
   return startRun(parts, request, reply, compiled.plan, run)
+}
+
+/** A request that is sent again with its key stays on its side. */
+async function chooseSide(
+  { releases }: RouteDependencies,
+  request: FastifyRequest,
+  workflow: NamedWorkflow,
+  { input }: Pick<ExecuteBody, "input">,
+): Promise<Chosen | null> {
+  const { serving } = workflow
+  if (serving === null || releases === null) return serving && { serving }
+  const key = idempotencyKey(request)
+  const again = key === undefined ? null : JSON.stringify([callerOf(request), key])
+  return releases.choose(workflow, input ?? {}, again)
 }
 
 function findWorkflow(parts: RouteDependencies, name: string): NamedWorkflow {

@@ -73,6 +73,7 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       return layOutValueFields(builder, declaration.body, false)
     case "limits":
     case "chat":
+    case "release":
       return layOutBody(builder, declaration.body)
     case "schema":
       builder.name(declaration.name)

@@ -53,7 +53,8 @@ export async function startTriggered(
     input,
     secrets: {},
     options: defaultOptions,
-    workflow: { name, version },
+    // A candidate gets none of them.
+    workflow: { name, version, ...(workflow.candidate !== undefined && { release: "current" as const }) },
     trigger,
     ...(keeper && { keeper }),
   }

@@ -1,8 +1,8 @@
 import { allRuns, type RunQuery } from "../../../src/ports/run-list.ts"
 import assert from "node:assert/strict"
-import { NoSuchRun, StoreFailure } from "../../../src/ports/store.ts"
+import { LeaseLost, NoSuchRun, StoreFailure } from "../../../src/ports/store.ts"
 import { ann, aQuestion, asked, waits } from "./asking.ts"
-import { aRun, created, ended, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
+import { aRequest, aRun, created, ended, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
 
 const inbox = { caller: "ann", groups: [], member_of: [], to: null, limit: 10, after: null } as const
 const listed: RunQuery = { ...allRuns, caller: "ann", limit: 10 }
@@ -35,6 +35,21 @@ export function deleting(onBench: OnBench): void {
     assert.equal(await other.delete(run_id), "gone")
     assert.equal(await store.delete(run_id), "gone")
     assert.equal(await store.delete("never-was"), "gone")
+  })
+
+  onBench("a run is deleted with its shadows, also with one that has not ended", async ({ store, other }) => {
+    for (const how of ["delete", "sweep"] as const) {
+      const lease = await created(store)
+      await store.append(lease, [ended(1)])
+      const workflow = { name: "split", version: "1", release: "shadow", shadow_of: lease.run_id } as const
+      const shadow = async () => created(store, { request: aRequest({ workflow }) })
+      const [over, open] = [await shadow(), await shadow()]
+      await store.append(over, [ended(1)])
+      if (how === "delete") assert.equal(await store.delete(lease.run_id), "deleted")
+      else await store.sweep(Number.MAX_SAFE_INTEGER)
+      for (const { run_id } of [lease, over, open]) assert.equal((await other.lookup(run_id)).found, "expired")
+      await assert.rejects(store.append(open, [happened(1)]), LeaseLost)
+    }
   })
 
   onBench("a run that has not ended stays", async ({ store, other, clock }) => {

@@ -105,6 +105,29 @@ export function listing(onBench: OnBench): void {
     await until(other, all, ({ length }) => length === 1)
   })
 
+  onBench("a list has all runs but shadows, or those of one side of a release", async ({ store, other }) => {
+    const sides = ["current", "candidate", undefined] as const
+    const made: string[] = []
+    for (const [index, release] of sides.entries()) {
+      const request = aRequest({ workflow: { ...workflow("split"), ...(release !== undefined && { release }) } })
+      made.push((await make(store, { created_at: 10 + index, request })).run_id)
+    }
+    const [shadowed = ""] = made
+    const shadow = { ...workflow("split"), release: "shadow", shadow_of: shadowed } as const
+    const lease = await make(store, { created_at: 20, request: aRequest({ workflow: shadow }) })
+    const listed = async (release: RunQuery["release"]) =>
+      (await until(other, { ...all, release }, ({ length }) => length > 0)).map((run) => run.run_id)
+    assert.deepEqual(await listed(null), made.toReversed())
+    assert.deepEqual(await listed("current"), [shadowed])
+    assert.deepEqual(await listed("candidate"), [made[1]])
+    assert.deepEqual(await listed("shadow"), [lease.run_id])
+    const [run] = await other.list({ ...all, release: "shadow" })
+    assert.deepEqual(run?.workflow, shadow)
+    const found = await other.lookup(lease.run_id)
+    assert.ok(found.found === "run")
+    assert.deepEqual(found.run.workflow, shadow)
+  })
+
   onBench("a list opens what is kept of each run for the eye, if asked", async ({ store, other }) => {
     const request = aRequest({ input: { name: "Ada", text: "x".repeat(500) } })
     const done = await make(store, { created_at: 30, request })

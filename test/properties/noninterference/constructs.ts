@@ -161,6 +161,9 @@ const signsIn = "Tools are answered in this process, and nobody signs in to them
 const events = "It starts no run, and what it sends is a stranger's for every wait that does not say otherwise"
 const chats = "A chat fills the input as any other caller does"
 
+const released =
+  "It stands in the file of a candidate only, and decides which version a run gets: none of what is said in it"
+
 /** Constructs that random programs do not have, each with the reason. */
 export const exceptions: Readonly<Record<string, string>> = {
   "expression observed": "It stands in tests of workflows, which do not run in a run",
@@ -195,6 +198,8 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property cost of limits": "Not every model of a program has a price",
   "property bindings of batch": "Its items have them",
   "property approval of batch": "Its items have it",
+  "declaration release": released,
+  ...Object.fromEntries(Object.keys(propertyTable.release).map((name) => [`property ${name} of release`, released])),
   "property system of chat": chats,
   "property files of chat": chats,
   "property media_type of short-file": "The long form has it",

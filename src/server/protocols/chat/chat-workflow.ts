@@ -5,6 +5,7 @@ import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest, RunRequest } from "../../../ports/store.ts"
 import { obstacles } from "../../../workflows/workflow-view.ts"
+import type { Chosen } from "../../../workflows/releases/releases.ts"
 import type { LoadedWorkflow } from "../../../workflows/load-workflow.ts"
 import { tenantOf } from "../../caller-of.ts"
 import { HttpError } from "../../http-error.ts"
@@ -18,6 +19,7 @@ export interface ChatWorkflow {
   readonly serving: LoadedWorkflow
   readonly plan: Plan
   readonly chat: ChatFields
+  readonly side: Pick<Chosen, "release">
 }
 
 /** The names of the workflows that can be talked to. */
@@ -46,14 +48,16 @@ export async function findChat(
   const compiled = await parts.planOf({ ...serving, workflow: { name } }, tenantOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const { plan } = compiled
-  return plan.chat === undefined ? null : { name, serving, plan, chat: plan.chat }
+  return plan.chat === undefined
+    ? null
+    : { name, serving, plan, chat: plan.chat, side: parts.releases?.ofCurrent(workflow) ?? {} }
 }
 
 /** The run that answers a turn; a request that does not fit is refused. */
 export async function chatRun(
   parts: RouteDependencies,
   request: FastifyRequest,
-  { name, serving, plan }: ChatWorkflow,
+  { name, serving, plan, side }: ChatWorkflow,
   input: JsonObject,
   asked: { readonly deltas: boolean; readonly chat: ChatRequest },
 ): Promise<RunRequest> {
@@ -66,7 +70,8 @@ export async function chatRun(
     input,
     secrets: {},
     options,
-    workflow: { name, version },
+    // A reply is read as the plan says that the conversation was found with: that of the current version.
+    workflow: { name, version, ...side },
     chat: asked.chat,
   }
   const misfit = parts.runs.validate(plan, run)

@@ -1,0 +1,22 @@
+import { parse } from "./parser.ts"
+
+/**
+ * The text of a candidate as it is once it has become the current file: without its `release` block and the blank lines beside it,
+ * every other byte as it was.
+ */
+export function withoutRelease(text: string): string {
+  // Parsing takes its time: most texts have none.
+  if (!/\brelease\b/.test(text)) return text
+  const blocks = parse(text).tree.declarations.filter(({ kind }) => kind === "release")
+  return blocks.reduceRight((rest, { keyword, end }) => cut(rest, keyword.start, end), text)
+}
+
+function cut(text: string, start: number, end: number): string {
+  const before = text.slice(0, start).replace(/(?:^|(?<=\n))[ \t]*(?:\/\/\/[^\n]*\n[ \t]*)*$/, "")
+  const after = text.slice(end)
+  const isOwnLine = before === "" || before.endsWith("\n")
+  // Something else is on its line.
+  if (!isOwnLine || !/^[ \t]*(?:\r?\n|$)/.test(after)) return before + after.replace(/^[ \t]+/, "")
+  const rest = after.replace(/^(?:[ \t]*\r?\n)+/, "").replace(/^[ \t]+$/, "")
+  return rest === "" ? before.replace(/(?<=\n)(?:[ \t]*\r?\n)+$/, "").replace(/^(?:[ \t]*\r?\n)+$/, "") : before + rest
+}
