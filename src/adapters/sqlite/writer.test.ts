@@ -157,7 +157,7 @@ describe("writer", () => {
     ])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
-    writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])
+    writer.commit([{ ...append(1, 2, 2), finished_at: 5, outcome: "completed" }])
     assert.equal(writer.hasResidue, true)
     assert.equal(writer.removeResidue(), true)
     assert.equal(writer.hasResidue, false)

@@ -5,7 +5,7 @@ import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import { WireworksClient } from "../../../src/client/client.ts"
+import { WireworksClient } from "../../support/built-client.ts"
 import { startService, type ErrorBody, type TestService } from "./start-service.ts"
 
 const ann = { authorization: "Bearer ann-key" }
