@@ -18,5 +18,16 @@ function cut(text: string, start: number, end: number): string {
   // Something else is on its line.
   if (!isOwnLine || !/^[ \t]*(?:\r?\n|$)/.test(after)) return before + after.replace(/^[ \t]+/, "")
   const rest = after.replace(/^(?:[ \t]*\r?\n)+/, "").replace(/^[ \t]+$/, "")
-  return rest === "" ? before.replace(/(?<=\n)(?:[ \t]*\r?\n)+$/, "").replace(/^(?:[ \t]*\r?\n)+$/, "") : before + rest
+  return rest === "" ? withoutBlankEnd(before) : before + rest
+}
+
+/** `text` ends with a line break, or is empty. */
+function withoutBlankEnd(text: string): string {
+  let end = text.length
+  while (end > 0) {
+    const start = text.slice(0, end - 1).lastIndexOf("\n") + 1
+    if (!/^[ \t\r\n]*$/.test(text.slice(start, end))) break
+    end = start
+  }
+  return text.slice(0, end)
 }

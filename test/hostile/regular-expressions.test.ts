@@ -97,6 +97,7 @@ const reviewed: Readonly<Record<string, string>> = {
   "src/base/ecma-pattern.ts": "one only checks the syntax; the other matches one character",
   "src/base/ordered-object.ts": "one pattern that is written out, with another flag; the mark is one character",
   "src/base/re2-pattern.ts": "a class of characters, of which one is looked at",
+  "src/base/media-type.ts": "classes that share no characters, put together from named parts",
   "src/adapters/model-turn/refused-field.ts": "a literal name between fixed words and runs of blanks",
   "src/api-import/import-api.ts": "the stars of `--only`, which whoever calls the command writes",
   "src/base/visible-text.ts": "one character",
@@ -108,6 +109,8 @@ const reviewed: Readonly<Record<string, string>> = {
   "src/cli/terminal/screen.ts": "a fixed text, then digits and semicolons up to a letter",
   "src/demo/stream-events.ts": "pieces of a fixed length",
   "src/mcp-server/tool-pages.ts": "fixed texts with a number and a word between them",
+  "src/server/read-multipart.ts":
+    "a fixed name, then a text in quotes, each sign of which is read in one way, in a header of bounded size",
 }
 
 test("a regular expression that is made at run time is reviewed", () => {

@@ -35,7 +35,10 @@ export function readS3Address(text: string): S3Address | { readonly must: string
   if (given !== null && !(endpoint !== null && /^https?:$/.test(endpoint.protocol) && endpoint.pathname === "/")) {
     return { must: "have an endpoint like https://s3.example.com, without a path" }
   }
-  const path = decodeURIComponent(url.pathname).replaceAll(/^\/+|\/+$/g, "")
+  const path = decodeURIComponent(url.pathname)
+    .split("/")
+    .filter((part) => part !== "")
+    .join("/")
   return {
     bucket: url.host,
     prefix: path === "" ? "" : `${path}/`,
@@ -280,7 +283,8 @@ export class S3Objects implements ObjectStore {
 
 /** What stands between the tags of these elements, as it is written. */
 function valuesOf(xml: string, element: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${element}>([^]*?)</${element}>`, "g"))].map(([, inner = ""]) => inner)
+  const [, ...after] = xml.split(`<${element}>`)
+  return after.map((text) => text.split(`</${element}>`, 1)[0] ?? "")
 }
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }

@@ -30,8 +30,9 @@ const examples = join(import.meta.dirname, "../../../examples")
 cpSync(join(examples, "hello.wire"), join(folder, "hello.wire"))
 
 test("a client of generated types runs workflows, and the examples of the document are taken", async () => {
-  const service = await startService({ WORKFLOWS: folder, API_KEYS: "ann:a-key" })
+  const service = await startService({ WORKFLOWS: folder, API_KEYS: "ann:a-key", OPERATOR_KEYS: "ops:o-key" })
   const headers = { authorization: "Bearer a-key" }
+  const operator = { authorization: "Bearer o-key" }
   const call = async <O extends keyof operations>(_: O, path: string, body: Body<O>): Promise<Answer<O>> => {
     const response = await service.post(path, body, headers)
     const text = await response.text()
@@ -77,8 +78,10 @@ test("a client of generated types runs workflows, and the examples of the docume
   for (const { path, example } of given) {
     // Chats need a workflow of the example's name: openai.test.ts has one.
     if (path.includes("/questions/") || path === "/mcp" || path.startsWith("/v1/")) continue
-    const response = await service.post(path, example, headers)
-    // A step to run again that this workflow does not have is refused, and the shape of the request is not.
-    assert.ok(response.ok || path.endsWith("/rerun"), `${path}: ${await response.text()}`)
+    const asked = await service.post(path, example, headers)
+    const response = asked.status === 403 ? await service.post(path, example, operator) : asked
+    // What this workflow does not have (a step to run again, a version, a candidate) is refused, and the shape of the request is not.
+    const mayBeGone = /\/(?:rerun|serve|release)$/.test(path) && response.status !== 400
+    assert.ok(response.ok || mayBeGone, `${path}: ${await response.text()}`)
   }
 })

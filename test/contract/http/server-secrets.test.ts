@@ -169,7 +169,9 @@ describe("a run of a workflow with a name", async () => {
     await first.stop()
     assert.deepEqual(backend.keys, ["first-key-of-the-server"])
     const watch = new CanaryWatch([{ name: "server's key", value: "first-key-of-the-server" }])
-    for (const name of readdirSync(data)) watch.search(name, readFileSync(join(data, name)))
+    for (const entry of readdirSync(data, { withFileTypes: true })) {
+      if (entry.isFile()) watch.search(entry.name, readFileSync(join(data, entry.name)))
+    }
     assert.deepEqual(watch.found, [])
 
     backend.holdUntil(null)
