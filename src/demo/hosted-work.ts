@@ -6,9 +6,8 @@ import { hashText } from "./seeded.ts"
 // What the demo model's own tools do. They ask nobody: what they find is made from the question alone.
 
 /** The types that each API has. */
-const typesOf: Readonly<Record<ApiName, readonly string[]>> = {
+const typesOf: Readonly<Partial<Record<ApiName, readonly string[]>>> = {
   responses: ["web_search", "file_search", "code_interpreter", "image_generation"],
-  chat: [],
   anthropic: ["web_search", "web_fetch", "code_execution"],
   google: ["google_search", "url_context", "code_execution", "file_search"],
 }
@@ -16,7 +15,7 @@ const typesOf: Readonly<Record<ApiName, readonly string[]>> = {
 /** The known type that an entry of `tools` begins with, where the API has it. */
 export function hostedBy(api: ApiName, type: JsonValue | undefined): string | undefined {
   const known = typeof type === "string" ? hostedType(type) : undefined
-  return known !== undefined && typesOf[api].includes(known) ? known : undefined
+  return known !== undefined && typesOf[api]?.includes(known) === true ? known : undefined
 }
 
 /** One use, as an item of `/responses`. The other APIs translate it. */

@@ -133,7 +133,7 @@ export const exampleChanges: readonly ExampleChange[] = [
       {
         file: "src/check/provider-kinds.ts",
         before: '  google: {\n    label: "Google',
-        insert: `  relay: { label: "the relay's API", ignores: ["top_k"], documentOptions: [] },\n`,
+        insert: `  relay: { label: "the relay's API", ignores: ["top_k"], documentOptions: [], hostsTools: false },\n`,
       },
       {
         file: "src/check/provider-kinds.ts",
@@ -183,7 +183,7 @@ export const relayApi = modelApi({
         ],
         options,
         format: format === null ? null : formatText(format.formatLevel, format.form),
-        tools: toolsText(tools, false),
+        tools: toolsText(tools, [], false),
         stream,
       }),
   read: readResponses,
