@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import { connect } from "node:net"
+import { atEnd } from "./at-end.ts"
 import { within } from "./within.ts"
 
 // HTTP by hand: bytes that no client would send, and answers read to the letter.
@@ -45,6 +46,8 @@ export async function sendRaw(
 export function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+    // One whose other side has ended without a reset stays half open, and keeps the process of the tests alive.
+    atEnd(() => socket.destroy())
     socket.once("error", reject)
     socket.once("connect", () => {
       socket.off("error", reject)
