@@ -160,7 +160,10 @@ describe("wire mcp serve", () => {
     assert.match(broken.err, /Unknown reference: input\.a/)
     const asking = await runWire(["mcp", "serve", join(import.meta.dirname, "../../examples/approval.wire")])
     assert.equal(asking.code, 1)
-    assert.match(asking.err, /approval\.wire may wait for people or events \(`ask`, `approval`, `wait`\), and nobody could answer here/)
+    assert.match(
+      asking.err,
+      /approval\.wire may wait for people or events \(`ask`, `approval`, `wait`\), and nobody could answer here/,
+    )
     const twice = await runWire(["mcp", "serve", join(folder, "plain.wire"), join(folder, "other/plain.wire")])
     assert.equal(twice.code, 1)
     assert.match(twice.err, /would both be the tool plain/)
