@@ -36,6 +36,7 @@ export interface FileUse {
 export interface NewFile extends FileFacts, FileObject {
   readonly file_id: string
   readonly caller: string
+  readonly created_at: number
   readonly expires_at: number
   /** The most that the objects of its caller may take. */
   readonly most: number

@@ -33,7 +33,7 @@ export class SqlFiles implements FileStore {
   }
 
   add(file: NewFile): Promise<AddedFile> {
-    const { caller, file_id, object, bytes, key, name, media_type, sha256, expires_at, most, made } = file
+    const { caller, file_id, object, bytes, key, name, media_type, sha256, created_at, expires_at, most, made } = file
     const sealed: Sealed = { name, media_type, sha256 }
     const slot = made === undefined ? [caller, sha256, media_type, name] : [caller, file_id]
     return this.#medium.send({
@@ -43,7 +43,7 @@ export class SqlFiles implements FileStore {
       object,
       bytes,
       most,
-      now: this.#clock.now(),
+      now: created_at,
       until: expires_at,
       made: made ?? null,
       blobs: [

@@ -47,7 +47,7 @@ export class MemoryFiles implements FileStore {
   }
 
   async add(file: NewFile): Promise<AddedFile> {
-    const { caller, file_id, object, key, most, made, expires_at, ...facts } = file
+    const { caller, file_id, object, key, most, made, created_at, expires_at, ...facts } = file
     const { bytes, sha256, media_type, name } = facts
     const slot = JSON.stringify(made === undefined ? [caller, sha256, media_type, name] : [caller, file_id])
     const known = this.#slots.get(slot)
@@ -62,7 +62,6 @@ export class MemoryFiles implements FileStore {
     const of = same ?? { name: object, caller, key, bytes, content, gone_at: null }
     this.#objects.set(of.name, of)
     this.#contents.set(content, of)
-    const created_at = this.#clock.now()
     const held: HeldFile = {
       file: { ...facts, file_id, caller, created_at, number: ++this.#made },
       object: of,

@@ -112,9 +112,10 @@ export class Files {
         throw error instanceof ObjectsFull ? new FileRefusal("storage_full", `${error.message}: delete some`) : error
       })
     const sha256 = hash.digest("hex")
-    const expires_at = clock.now() + this.#limits.retentionMs
+    const created_at = clock.now()
+    const expires_at = created_at + this.#limits.retentionMs
     const file_id = made?.file_id ?? `file_${randomBytes(16).toString("hex")}`
-    const row = { file_id, caller, object, key, name, media_type, bytes, sha256, expires_at }
+    const row = { file_id, caller, object, key, name, media_type, bytes, sha256, created_at, expires_at }
     const { perCaller: most } = this.#limits
     // Where this fails it may have been stored all the same: the object stays, and the sweep decides.
     const added = await store.add({ ...row, most, ...(made !== undefined && { made }) })
