@@ -33,13 +33,18 @@ export interface Entering {
 type Refusal = WireError | null
 
 const defaultMaxWaiting = 10_000
+/** A count of waiting runs that leaves so much room is good for so long: to count very many takes milliseconds. */
+const farFromFull = 5_000
+const countedMs = 1_000
 
 /** Decides whether a new run may enter, and takes a place for it. */
 export class AdmissionRules {
-  readonly #ports: Pick<RunPorts, "store" | "trouble">
+  readonly #ports: Pick<RunPorts, "store" | "trouble" | "clock">
   readonly #room: SharedRoom
+  /** By caller: until when there is room for runs that wait. */
+  readonly #roomToWait = new Map<string, number>()
 
-  constructor(ports: Pick<RunPorts, "store" | "trouble">, room: SharedRoom) {
+  constructor(ports: Pick<RunPorts, "store" | "trouble" | "clock">, room: SharedRoom) {
     this.#ports = ports
     this.#room = room
   }
@@ -108,8 +113,16 @@ export class AdmissionRules {
   /** What waits costs rows only, but those stay for days. */
   async #whyNotWait(caller: string): Promise<Refusal> {
     const { maxWaiting = defaultMaxWaiting } = this.#room
-    if ((await this.#ports.store.waits.parked(caller)) < maxWaiting) return null
-    return refusal("overloaded", `${maxWaiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
+    const now = this.#ports.clock.monotonic()
+    if (now < (this.#roomToWait.get(caller) ?? 0)) return null
+    const parked = await this.#ports.store.waits.parked(caller)
+    this.#roomToWait.delete(caller)
+    if (parked <= maxWaiting - farFromFull) {
+      if (this.#roomToWait.size > 10_000) this.#roomToWait.clear()
+      this.#roomToWait.set(caller, now + countedMs)
+    }
+    if (parked < maxWaiting) return null
+    return refusal("overloaded", `${maxWaiting} of your runs wait, which is the most (WIRE_MAX_WAITING)`)
   }
 
   /** What a run leaves in the store stays until retention deletes it. */

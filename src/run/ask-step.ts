@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import type { Expression } from "../plan/expression.ts"
 import type { AskNode } from "../plan/plan-shape.ts"
-import { decide } from "./values/condition.ts"
 import type { Scope } from "./values/scope.ts"
 import { evaluateEffects, writeText, type Effects } from "./values/evaluate-effects.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
@@ -11,15 +10,13 @@ import { effectFacts, questionFacts } from "../log/earlier-run.ts"
 import type { RequirementsReplayData } from "../log/replay-data.ts"
 import { shown } from "./log/log.ts"
 import { placeKey, type QuestionReplayState } from "../log/replay-state.ts"
-import { memoryOf } from "../base/memory-of.ts"
-import { loopVariables } from "./context/loop-items.ts"
 import type { RunContext } from "./context/run-context.ts"
-import { inScope, keepValue, outcomeOf, outerScope, whileBusy } from "./context/run-context.ts"
+import { inScope, outcomeOf, whileBusy } from "./context/run-context.ts"
 import { runEach } from "./context/scheduler.ts"
 import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
 import { bytesOver } from "./values/value-size.ts"
-import { workflowEffects } from "./tools/workflow-effects.ts"
 import type { NewQuestion } from "./questions/ask-and-wait.ts"
+import { openPlace, receiveValue, reusedValue } from "./waiting/step-places.ts"
 import { longestExpirySeconds } from "../syntax/property-table.ts"
 import { runApproverLength, runQuestionLength, runShownBytes } from "../base/limits.ts"
 
@@ -126,11 +123,7 @@ function ask(running: RunContext, node: AskNode, place: Place, iteration: number
 
 async function answerOf(running: RunContext, node: AskNode, place: AskedPlace): Promise<JsonValue> {
   if (place === null) return null
-  const answer = "answer" in place ? place.answer : await outcomeOrDefault(running, node, place)
-  const bytes = memoryOf(answer)
-  running.work.received(bytes)
-  keepValue(running, bytes, node.id)
-  return answer
+  return receiveValue(running, node.id, "answer" in place ? place.answer : await outcomeOrDefault(running, node, place))
 }
 
 async function outcomeOrDefault(
@@ -146,34 +139,15 @@ async function outcomeOrDefault(
   return outcome.kind === "answered" ? outcome.answer : expired(node, question, scope, effects)
 }
 
-/** The answer of a person in an earlier run, to the same question of the same type. */
-function reusedAnswer(
-  running: RunContext,
-  step: string,
-  question: NewQuestion,
+/** The facts of a question: the answer to it is taken over where they and its type are the same. */
+function factsOf(
+  { redactor }: RunContext,
+  asked: NewQuestion,
   requirements: RequirementsReplayData | undefined,
-): JsonValue | undefined {
-  const { earlier, log, redactor } = running
-  if (earlier === null) return undefined
-  const { iteration, question: text, schema, prefill } = question
-  const words = { question: text, ...(prefill === undefined ? {} : { prefill }) }
-  const facts = questionFacts({ ...redactor.redact(words), schema }, requirements?.facts)
-  const found = earlier.takeStep(step, iteration ?? null, facts, false)
-  if (found === undefined) return undefined
-  const { output, given } = found
-  const asShown = shown(output)
-  log.add(
-    "step_reused",
-    {
-      step,
-      ...(iteration === undefined ? {} : { iteration }),
-      output: asShown,
-      run_id: earlier.run_id,
-      ...(given === true && { given }),
-    },
-    asShown === output ? { facts } : { facts, output },
-  )
-  return output
+): string {
+  const { question, schema, prefill } = asked
+  const words = { question, ...(prefill === undefined ? {} : { prefill }) }
+  return questionFacts({ ...redactor.redact(words), schema }, requirements?.facts)
 }
 
 const longest = { question: runQuestionLength, to: runApproverLength }
@@ -185,28 +159,12 @@ async function prepare(
   iteration: number | null,
   item: JsonValue,
 ): Promise<Place> {
-  const { past, log } = running
-  const key = placeKey(node.id, iteration)
-  if (past.skipped.has(key)) return null
-  const variables =
-    node.loop === null || iteration === null
-      ? new Map<string, JsonValue>()
-      : loopVariables(running, node, node.loop, item, iteration)
-  const scope: Scope = { ...outerScope(running, node.id), variables, iteration }
-  const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
-  const effects = workflowEffects(running, node.id, about)
-  const taken = past.reusedAnswers.get(key)
-  if (taken !== undefined) return { answer: taken.output }
+  const { past } = running
+  const place = await openPlace(running, node, iteration, item, (key) => past.asks.has(key))
+  if ("value" in place) return place.value === null ? null : { answer: place.value }
+  const { key, scope, effects, at } = place
   const known = past.asks.get(key)
   if (known !== undefined) return { scope, effects, question: known }
-  const at = (part: string): Scope => ({ ...scope, path: `${node.id}.${part}` })
-  if (
-    node.when !== null &&
-    !(await decide(node.when, at("when"), workflowEffects(running, `${node.id}.when`, about)))
-  ) {
-    log.add("step_skipped", { step: node.id, ...(iteration === null ? {} : { iteration }) })
-    return null
-  }
   const text = async (part: "question" | "to", expression: AskNode["question"]): Promise<string> => {
     const found = await writeText(await evaluateEffects(expression, at(part), effects), at(part))
     if (found.length <= longest[part]) return found
@@ -235,8 +193,8 @@ async function prepare(
   }
   const requirements =
     requires.length === 0 ? undefined : { facts: effectFacts(requirementFacts({ requires, captured })), captured }
-  const reused = reusedAnswer(running, node.id, question, requirements)
-  if (reused !== undefined) return { answer: reused }
+  const reused = reusedValue(running, node.id, iteration, factsOf(running, question, requirements))
+  if (reused !== null) return { answer: reused.value }
   return { scope, effects, question, ...(requirements !== undefined && { requirements }) }
 }
 

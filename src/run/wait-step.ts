@@ -1,25 +1,21 @@
 import { isoTime } from "../base/iso-time.ts"
 import type { JsonValue } from "../base/json-value.ts"
-import { memoryOf } from "../base/memory-of.ts"
 import { runOpenQuestions } from "../base/limits.ts"
 import { parseTime } from "../base/parse-time.ts"
 import { effectFacts } from "../log/earlier-run.ts"
 import type { StartedWait } from "../log/events.ts"
-import { placeKey, type WaitReplayState } from "../log/replay-state.ts"
+import type { WaitReplayState } from "../log/replay-state.ts"
 import type { WaitNode } from "../plan/plan-shape.ts"
 import { mostKeyLength } from "../ports/event-store.ts"
 import { failure, RunFailure } from "../ports/run-failure.ts"
 import { longestExpirySeconds } from "../syntax/property-table.ts"
 import type { RecordType } from "../types/types.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
-import { loopVariables } from "./context/loop-items.ts"
-import { inScope, keepValue, outerScope, whileBusy, type RunContext } from "./context/run-context.ts"
+import { inScope, whileBusy, type RunContext } from "./context/run-context.ts"
 import { expiryAt } from "./ask-step.ts"
-import { shown } from "./log/log.ts"
-import { workflowEffects } from "./tools/workflow-effects.ts"
-import { decide } from "./values/condition.ts"
 import { evaluateEffects, writeText, type Effects } from "./values/evaluate-effects.ts"
 import type { Scope } from "./values/scope.ts"
+import { openPlace, receiveValue, reusedValue, type StepPlace } from "./waiting/step-places.ts"
 import { fitData } from "./waiting/send-event.ts"
 import { endWait } from "./waiting/take-outcomes.ts"
 
@@ -83,11 +79,7 @@ function begin(running: RunContext, node: WaitNode, place: Place, iteration: num
 }
 
 async function valueOf(running: RunContext, node: WaitNode, place: Exclude<Place, Planned>): Promise<JsonValue> {
-  const value = "value" in place ? place.value : await outcomeOf(running, node, place)
-  const bytes = memoryOf(value)
-  running.work.received(bytes)
-  keepValue(running, bytes, node.id)
-  return value
+  return receiveValue(running, node.id, "value" in place ? place.value : await outcomeOf(running, node, place))
 }
 
 async function outcomeOf(running: RunContext, node: WaitNode, { wait, scope, effects }: Began): Promise<JsonValue> {
@@ -122,33 +114,19 @@ async function lookForKept(running: RunContext, { started }: WaitReplayState, ty
 }
 
 async function prepare(running: RunContext, node: WaitNode, iteration: number | null, item: JsonValue): Promise<Place> {
-  const { past, log, ports } = running
-  const key = placeKey(node.id, iteration)
-  if (past.skipped.has(key)) return { value: null }
-  const variables =
-    node.loop === null || iteration === null
-      ? new Map<string, JsonValue>()
-      : loopVariables(running, node, node.loop, item, iteration)
-  const scope: Scope = { ...outerScope(running, node.id), variables, iteration }
-  const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
-  const effects = workflowEffects(running, node.id, about)
-  const taken = past.reusedAnswers.get(key)
-  if (taken !== undefined) return { value: taken.output }
+  const { past, ports } = running
+  const place = await openPlace(running, node, iteration, item, (key) => past.waitSteps.has(key))
+  if ("value" in place) return place
+  const { key, scope, effects } = place
   const known = past.waitSteps.get(key)
   if (known !== undefined) return { scope, effects, wait: known }
-  const when = { ...scope, path: `${node.id}.when` }
-  if (node.when !== null && !(await decide(node.when, when, workflowEffects(running, when.path, about)))) {
-    log.add("step_skipped", { step: node.id, ...(iteration === null ? {} : { iteration }) })
-    return { value: null }
-  }
-  const planned = await planWait(running, node, scope, effects)
+  const planned = await planWait(running, node, place)
   if (ports.givenWait !== undefined) return { value: givenValue(running, node, iteration, planned) }
-  return reused(running, node.id, iteration, planned) ?? planned
+  return reusedValue(running, node.id, iteration, planned.facts) ?? planned
 }
 
-async function planWait(running: RunContext, node: WaitNode, scope: Scope, effects: Effects): Promise<Planned> {
+async function planWait(running: RunContext, node: WaitNode, { scope, effects, at }: StepPlace): Promise<Planned> {
   const { awaits, id } = node
-  const at = (part: string): Scope => ({ ...scope, path: `${id}.${part}` })
   const now = running.ports.givenWait === undefined ? running.ports.clock.now() : startOf(running)
   const mostAt = now + longestExpirySeconds * 1000
   switch (awaits.kind) {
@@ -203,29 +181,4 @@ function givenValue(running: RunContext, node: WaitNode, iteration: number | nul
 
 function startOf({ run }: RunContext): number {
   return Date.parse(run["started_at"] as string)
-}
-
-/** What the same wait gave in an earlier run. */
-function reused(
-  { earlier, log }: RunContext,
-  step: string,
-  iteration: number | null,
-  { facts }: Planned,
-): { readonly value: JsonValue } | null {
-  const found = earlier?.takeStep(step, iteration, facts, false)
-  if (earlier === null || found === undefined) return null
-  const { output, given } = found
-  const asShown = shown(output)
-  log.add(
-    "step_reused",
-    {
-      step,
-      ...(iteration === null ? {} : { iteration }),
-      output: asShown,
-      run_id: earlier.run_id,
-      ...(given === true && { given }),
-    },
-    asShown === output ? { facts } : { facts, output },
-  )
-  return { value: output }
 }

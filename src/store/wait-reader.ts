@@ -24,6 +24,9 @@ const fromWaits = `SELECT ${columns} ${joined}`
 const sizes = `SELECT waits.num, length(body) + coalesce(length(waits.outcome), 0) AS bytes ${joined}`
 const statuses: readonly WaitStatus[] = ["open", "settled", "due", "withdrawn"]
 
+/** Woken runs that one look finds at most. */
+const mostWoken = 100
+
 /** A wait that has not been read. */
 export interface StoredWait {
   readonly num: number
@@ -118,13 +121,15 @@ export class WaitReader {
   }
 
   /**
-   * Runs with a new outcome that no process has taken in yet. Looked for again and again, so the index is named: a `UNION`
-   * of both would read every run there is, to sort them.
+   * Runs that a process holds, with an outcome that it has not taken in yet, and some of those that were woken: whoever claims one looks for more. Looked for
+   * again and again, also while a hundred thousand runs that have been woken wait for their turn, so the indexes are named.
    */
   *newsOfRuns(): Steps<string[]> {
     const rows = yield* all(
-      `SELECT run_id FROM runs WHERE num IN (SELECT run FROM waits WHERE status <> 0 AND taken = 0)
-       UNION ALL SELECT run_id FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL`,
+      `SELECT run_id FROM runs INDEXED BY runs_claimable WHERE finished_at IS NULL AND waiting = 0 AND lease_until > 0
+         AND EXISTS (SELECT 1 FROM waits WHERE run = runs.num AND status <> 0 AND taken = 0)
+       UNION ALL SELECT run_id FROM
+         (SELECT run_id FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL ORDER BY woken_at LIMIT ${mostWoken}) AS woken`,
     )
     return [...new Set(rows.map(({ run_id }) => run_id as string))]
   }
