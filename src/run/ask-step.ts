@@ -16,7 +16,7 @@ import { runEach } from "./context/scheduler.ts"
 import { capture, issuesOf, rejectionsOf, requirementFacts } from "./values/requirements.ts"
 import { bytesOver } from "./values/value-size.ts"
 import type { NewQuestion } from "./questions/ask-and-wait.ts"
-import { openPlace, receiveValue, reusedValue } from "./waiting/step-places.ts"
+import { openPlace, receiveValue, reusedValue } from "./step-places.ts"
 import { longestExpirySeconds } from "../syntax/property-table.ts"
 import { runApproverLength, runQuestionLength, runShownBytes } from "../base/limits.ts"
 

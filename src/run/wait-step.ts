@@ -15,7 +15,7 @@ import { inScope, whileBusy, type RunContext } from "./context/run-context.ts"
 import { expiryAt } from "./ask-step.ts"
 import { evaluateEffects, writeText, type Effects } from "./values/evaluate-effects.ts"
 import type { Scope } from "./values/scope.ts"
-import { openPlace, receiveValue, reusedValue, type StepPlace } from "./waiting/step-places.ts"
+import { openPlace, receiveValue, reusedValue, type StepPlace } from "./step-places.ts"
 import { fitData } from "./waiting/send-event.ts"
 import { endWait } from "./waiting/take-outcomes.ts"
 
