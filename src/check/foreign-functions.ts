@@ -28,6 +28,8 @@ const habits: Readonly<Record<string, string>> = {
   "text($1)": "str string tostring",
   "json($1)": "stringify tojson dumps",
   "parse_json($1)": "parse fromjson loads",
+  "csv($1)": "tocsv csvstringify writecsv",
+  "parse_csv($1)": "fromcsv csvparse readcsv",
   "number($1) or floor($1)": "parseint int",
   "number($1) or $1": "parsefloat tonumber float",
   "average($1)": "avg mean",

@@ -297,6 +297,8 @@ const functionTable = {
   text: row("text(x)", [anything], aText),
   json: row("json(x)", [anything], aText),
   parse_json: row("parse_json(s)", [text], always(anyType)),
+  csv: row("csv(rows)", [objects], aText),
+  parse_csv: row("parse_csv(s)", [text], always(listOf(objectType))),
   number: row("number(s)", [text], always(maybe(numberType))),
   fixed: row("fixed(n, digits)", [number, integer], aText),
   abs: row("abs(n)", [number], ({ items: [type = anyType], types }) =>

@@ -36,6 +36,14 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   text: { text: "The value as `{{ }}` writes it.", example: "text([1, 2])" },
   json: { text: "The value as compact JSON.", example: 'json("a")' },
   parse_json: { text: "The value of a JSON text, untyped.", example: 'parse_json("[1, 2]")' },
+  csv: {
+    text: "Objects of one shape as CSV with a header. Cells are as they are: a spreadsheet runs those that begin with `=`, `+`, `-` or `@`.",
+    example: 'csv([{ a: 1, b: "x, y" }])',
+  },
+  parse_csv: {
+    text: "An object of strings for each row of a CSV text, by the names in its header.",
+    example: 'parse_csv("a,b\\n1,2\\n")',
+  },
   number: { text: "The number that a text is; null where it is none.", example: 'number(" 1.5 ")' },
   fixed: { text: "The number with that many digits after the point, 0 to 15.", example: "fixed(3.5, 2)" },
   abs: { text: "The number without its sign.", example: "abs(-2)" },

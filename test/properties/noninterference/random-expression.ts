@@ -613,6 +613,8 @@ export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
   text: maker(is("string"), ({ any }) => `text(${any().text})`),
   json: maker(is("string"), ({ any }) => `json(${any().text})`),
   parse_json: maker(never, ({ any }) => `parse_json(json(${any().text}))`, string),
+  csv: maker(is("string"), ({ of }) => `csv([{ a: ${of(string)}, b: ${of(integer)} }])`),
+  parse_csv: maker(never, ({ of }) => `parse_csv(csv([{ a: ${of(string)} }]))[0].a`, string),
   number: maker(
     (type) => type.kind === "maybe" && type.of.kind === "number",
     ({ of }) => `number(${of(string)})`,

@@ -6,6 +6,7 @@ import { RunEnding, RunFailure, failure } from "../../../ports/run-failure.ts"
 import { EvaluationWork, TakesLong } from "../evaluation-work.ts"
 import { toEnd, type Steps } from "../steps.ts"
 import { emptyScope, type Scope } from "../scope.ts"
+import { csv, parseCsv } from "./csv.ts"
 import * as dates from "./dates.ts"
 import * as encodings from "./encodings.ts"
 import { FunctionCall } from "./function-call.ts"
@@ -26,6 +27,8 @@ const inSteps = {
   replace: texts.replace,
   text: texts.text,
   json: texts.json,
+  csv,
+  parse_csv: parseCsv,
   unique: lists.unique,
   zip: lists.zip,
   entries: objects.entries,
