@@ -1,8 +1,8 @@
-import type { Usage } from "../../src/log/events.ts"
+import type { StartedWait, Usage } from "../../src/log/events.ts"
 import type { NodeState, Span } from "../../src/log/run-state.ts"
 import { retriesOf } from "../shown-run/step-state.ts"
 import { watchShown } from "../shown-run/shown-run.ts"
-import { costNumber, showNumber } from "../ui/show.ts"
+import { costNumber, showMoment, showNumber } from "../ui/show.ts"
 
 /** The figures of a span: its model, its calls, its tokens and cost. */
 export function Facts({ span, node }: { readonly span: Span; readonly node: NodeState | undefined }) {
@@ -12,6 +12,8 @@ export function Facts({ span, node }: { readonly span: Span; readonly node: Node
   const facts: [string, string][] = []
   if (isStep && node?.model !== undefined && node.model !== null) facts.push(["Model", node.model])
   if (span.from !== undefined) facts.push(["Failed", `model.${span.from}`])
+  // While it waits, these are in a part of their own.
+  if (span.awaited !== undefined && span.end !== null) facts.push(...awaitedFacts(span.awaited))
   const { http } = span
   if (span.server !== undefined) facts.push(["Server", `${http === undefined ? "mcp" : "api"}.${span.server}`])
   if (http !== undefined) facts.push(["Method", http.method], ["Status", String(http.status)])
@@ -39,6 +41,13 @@ export function Facts({ span, node }: { readonly span: Span; readonly node: Node
       ))}
     </dl>
   )
+}
+
+function awaitedFacts({ until, event, key = "", expires_at }: StartedWait): [string, string][] {
+  if (event === undefined) return until === undefined ? [] : [["Until", showMoment(Date.parse(until))]]
+  const keyFact: [string, string][] = key === "" ? [] : [["Key", key]]
+  const end: [string, string][] = expires_at === undefined ? [] : [["Expires", showMoment(Date.parse(expires_at))]]
+  return [["Event", event], ...keyFact, ...end]
 }
 
 function usageFacts(usage: Usage): [string, string][] {

@@ -50,7 +50,9 @@ export function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
     <>
       <p class="details-state">
         <StateMark state={state} />{" "}
-        {state === "asking" || state === "reused" ? null : <span class="note">{showDuration(time)}</span>}
+        {state === "asking" || state === "waiting" || state === "reused" ? null : (
+          <span class="note">{showDuration(time)}</span>
+        )}
         {step === undefined ? null : <span class="note"> of {spanLabel(step)}</span>}
       </p>
       {span.parent === null || span.kind === "iteration" ? (

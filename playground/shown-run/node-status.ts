@@ -1,3 +1,4 @@
+import type { StartedWait } from "../../src/log/events.ts"
 import type { NodeState } from "../../src/log/run-state.ts"
 import { tokensOf } from "./run-status.ts"
 import type { Known } from "./step-state.ts"
@@ -39,15 +40,17 @@ export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus
   }
 }
 
-/** The clock of a wait, or its event. */
+/** The clocks of waits, or their events. */
 function awaitsText([first, ...others]: NonNullable<NodeState["awaits"]>): string {
   if (first === undefined) return ""
-  const { until, event = "", key = "" } = first
-  const what =
-    until === undefined
-      ? [event, key].filter((part) => part !== "").join(" · ")
-      : `until ${showSoon(Date.parse(until))}`
+  const what = awaitedText(first)
   return others.length === 0 ? what : `${what} and ${others.length} more`
+}
+
+/** The clock of a wait, or its event. */
+export function awaitedText({ until, event = "", key = "" }: StartedWait): string {
+  if (until !== undefined) return `until ${showSoon(Date.parse(until))}`
+  return [event, key].filter((part) => part !== "").join(" · ")
 }
 
 function figuresText(nodes: readonly NodeState[]): string {

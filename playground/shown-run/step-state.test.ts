@@ -120,6 +120,20 @@ test("of a run whose connection is gone, what had not ended is unknown; what had
   assert.equal(groupStatus(state.nodes, { finished_at: null, isCut: true }, 1_001_000).state, "unknown")
 })
 
+test("a wait for a time or an event waits, until it ends", () => {
+  const waited = { id: "w1", name: "paid", event: "payment.settled", key: "A-17", expires_at: iso(9_000) }
+  const state = stateAfter(["wait_started", waited])
+  assert.deepEqual(words(state).timeline, ["wait waiting"])
+  assert.deepEqual(state.spans[0]?.awaited, waited)
+  const ended = stateAfter(
+    ["wait_started", waited],
+    ["wait_ended", { id: "w1", name: "paid", because: "event", output: { amount: 5 } }],
+  )
+  assert.deepEqual(words(ended).timeline, ["wait completed"])
+  const cancelled = stateAfter(["wait_started", waited], ["workflow_cancelled", { duration_ms: 9 }])
+  assert.deepEqual(words(cancelled).timeline, ["wait cancelled"])
+})
+
 test("a call whose answer was not used has failed, also where its step went on to succeed", () => {
   const calls = [call(1, 1, 20), call(1, 2, 30), call(2, 1, 40)]
   const state = stateAfter(

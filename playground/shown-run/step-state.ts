@@ -26,6 +26,7 @@ export function nodeState(node: NodeState, { finished_at, isCut = false }: Known
 export function spanState(span: Span, { isCut = false }: Known): StateName {
   if (isCut && span.end === null) return "unknown"
   if (span.kind === "ask" && span.state === "running") return "asking"
+  if (span.kind === "wait" && span.state === "running") return "waiting"
   if (span.kind === "retry" || span.kind === "fallback") return "retried"
   if (span.state !== "completed") return span.state
   return span.cached === true ? "cached" : span.reused === true ? "reused" : "completed"

@@ -5,6 +5,7 @@ import type { RunView } from "../shown-run/run-view.ts"
 import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
 import { standing } from "../shown-run/standing.ts"
 import { tokensOf } from "../shown-run/run-status.ts"
+import { awaitedText } from "../shown-run/node-status.ts"
 import type { Known } from "../shown-run/step-state.ts"
 import { failedSpan, spanState } from "../shown-run/step-state.ts"
 import { requestRerun } from "../run/request-run.ts"
@@ -362,7 +363,9 @@ function Bar(props: BarProps) {
       ? ""
       : state === "asking"
         ? `since ${showTime(span.start)}`
-        : showDuration(time),
+        : state === "waiting" && span.awaited !== undefined
+          ? awaitedText(span.awaited)
+          : showDuration(time),
     tokens === 0 ? "" : `${shortNumber(tokens)} tok`,
     span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]

@@ -164,6 +164,8 @@ export interface Span {
   /** The caller of the re-run gave it. */
   given?: true
   instruction?: string
+  /** Set for a wait: the time or the event that ends it. */
+  awaited?: StartedWait
   /** Set for a model call. */
   call?: ModelCallRecord
   /** Set for a fallback: the declared name of the model that failed. The span's name is that of the next model. */

@@ -20,6 +20,7 @@ export const waitHandlers: ShownHandlers = {
       start: at,
       end: null,
       state: "running",
+      awaited: started,
     })
   },
   wait_ended(state, { data: { id, name, because, output } }, at) {
