@@ -39,6 +39,8 @@ export function kindOfMediaType(mediaType: string): AssetKind | undefined {
       return "image"
     case "video":
       return "video"
+    case "audio":
+      return "audio"
     case "application":
     case "text":
       return "document"
@@ -89,6 +91,7 @@ const extensions = new Map<string, AssetKind>(
     image: "png jpg jpeg gif webp svg bmp avif heic heif tif tiff",
     document: "pdf txt md csv tsv html htm json xml yaml yml doc docx xls xlsx ppt pptx rtf odt ods odp",
     video: "mp4 m4v mov webm avi mkv mpeg mpg",
+    audio: "wav mp3 m4a ogg oga opus flac aac aiff",
   } satisfies Record<AssetKind, string>).flatMap(([kind, names]) => {
     return names.split(" ").map((name): [string, AssetKind] => [name, kind as AssetKind])
   }),

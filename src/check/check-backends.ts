@@ -14,6 +14,7 @@ import { meantKind, providerKinds } from "./provider-kinds.ts"
 import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 import { checkBareEndpoint, checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
+import { checkListedAudio } from "./rules/unsupported-asset.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
 import { stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
@@ -136,4 +137,5 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   checkIgnoredSettings(checking, properties.get("inference"), `${path}.inference`, called)
   checkHostedTools(checking, properties.get("hosted_tools"), path, called)
   checkWireApi(checking, properties.get("wire_api"), backend, path)
+  checkListedAudio(checking, declaration, path)
 }

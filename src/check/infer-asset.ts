@@ -42,6 +42,6 @@ function guessedKind(checking: CheckContext, node: Syntax.AssetNode, path: strin
   if (node.block !== undefined && checking.skipped.isSwallowedIn(node.block, "type")) return
   const message =
     "`type` is decided when the workflow runs, by the data URL, the media type or the extension of the address; an image if none of them tells it"
-  const hint = 'Add `type: "image"`, "document" or "video".'
+  const hint = 'Add `type: "image"`, "document", "video" or "audio".'
   checking.report("guessed-asset", `${path}.type`, node.keyword, message, hint)
 }

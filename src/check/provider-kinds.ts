@@ -8,6 +8,7 @@ export interface ModelApiFacts {
   readonly hostsTools: boolean
   /** Options of an asset that is a document that it has. */
   readonly documentOptions: readonly DocumentOption[]
+  readonly takesAudio: boolean
   /** Keys of its body, besides those of all APIs, that the service sets itself: where a workflow says it instead. */
   readonly reserved?: Readonly<Record<string, string>>
 }
@@ -23,6 +24,7 @@ const said = "Write `instruction`, or `messages`."
 export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   responses: {
     label: "OpenAI's `/responses` API",
+    takesAudio: false,
     hostsTools: true,
     ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions: [],
@@ -30,6 +32,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   },
   chat: {
     label: "OpenAI's chat completions API",
+    takesAudio: true,
     hostsTools: false,
     ignores: [],
     documentOptions: [],
@@ -37,6 +40,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   },
   anthropic: {
     label: "Anthropic's API",
+    takesAudio: false,
     hostsTools: true,
     ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions,
@@ -44,6 +48,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   },
   google: {
     label: "Google's API",
+    takesAudio: true,
     hostsTools: true,
     ignores: ["verbosity", "repeat_penalty"],
     documentOptions: [],

@@ -258,6 +258,7 @@ export const wordTexts = {
     image: "A picture.",
     document: "A document, such as a PDF.",
     video: "A video.",
+    audio: "Sound: chat completions take wav and mp3, Google's models more.",
   },
   wire_api: {
     responses: "OpenAI's `/responses`.",
@@ -339,7 +340,7 @@ const propertyTexts: {
   model: {
     id: "What the backend calls the model. It may refer to `input`.",
     inference,
-    assets: 'The kinds of assets that the model takes: `["image", "document", "video"]`.',
+    assets: 'The kinds of assets that the model takes: `["image", "document", "video", "audio"]`.',
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own. It may refer to `input`.",
     prompt_cache: promptCache,
@@ -617,7 +618,7 @@ const propertyTexts: {
     pass_rate: "The share of the samples that has to pass.",
   },
   asset: {
-    type: 'What it is: `"image"`, `"document"` or `"video"`; left out where the source or its media type tells it.',
+    type: 'What it is: `"image"`, `"document"`, `"video"` or `"audio"`; left out where the source or its media type tells it.',
     media_type: "The media type, such as `image/png`.",
     title: "The title that the model gets.",
     context: "What the model should know of a document. Anthropic's API has it.",

@@ -39,7 +39,7 @@ export interface ImagePart {
 }
 
 export interface FilePart {
-  readonly type: "document" | "video"
+  readonly type: "document" | "video" | "audio"
   /** An http(s) URL or a data URL. */
   readonly url: string
   /** Null: the adapter makes one up where its API wants one. */

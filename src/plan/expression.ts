@@ -283,7 +283,7 @@ export interface AssetExpression {
   /** A URL, a data URL, or Base64 text with a media type. */
   readonly value: Expression
   /** Null: decided when it is evaluated. */
-  readonly type: "image" | "document" | "video" | null
+  readonly type: "image" | "document" | "video" | "audio" | null
   readonly media_type: Expression | null
   readonly title: Expression | null
   readonly context: Expression | null

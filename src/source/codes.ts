@@ -176,7 +176,7 @@ export const codes = {
   ),
   "guessed-asset": warning(
     "The kind of an asset is known only when the workflow runs.",
-    'Add `type: "image"`, "document" or "video".',
+    'Add `type: "image"`, "document", "video" or "audio".',
   ),
   "ignored-setting": warning(
     "A setting does not exist in the API that the model is called by, and is not sent.",

@@ -179,7 +179,7 @@ export const wordLists = {
   event_to: { what: "receiver", words: ["all_callers"], isBare: true, code: "type-mismatch" },
   encoding: { what: "encoding", words: ["hex", "base64"], isBare: true },
   algorithm: { what: "algorithm", words: ["sha256", "sha512"], isBare: true },
-  asset: { what: "kind of asset", words: ["image", "document", "video"] },
+  asset: { what: "kind of asset", words: ["image", "document", "video", "audio"] },
   wire_api: { words: ["responses", "chat/completion"] },
   boolean: { words: ["true", "false"], isBare: true },
   level: { words: ["low", "medium", "high"] },

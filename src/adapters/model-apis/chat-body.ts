@@ -81,7 +81,13 @@ function userPart(part: SaidText | Attachment): JsonObject {
   throw new UnsentFile(media_type, "url" in content)
 }
 
-const soundFormats: Readonly<Record<string, string>> = { "audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3" }
+const soundFormats: Readonly<Record<string, string>> = {
+  "audio/wav": "wav",
+  "audio/wave": "wav",
+  "audio/x-wav": "wav",
+  "audio/mp3": "mp3",
+  "audio/mpeg": "mp3",
+}
 
 export function readChat(body: JsonObject): Result | null {
   const choice = Array.isArray(body["choices"]) ? body["choices"][0] : undefined

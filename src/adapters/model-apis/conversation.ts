@@ -169,17 +169,31 @@ function optionsOf(part: ImagePart | FilePart, known: readonly string[]): Docume
   }
 }
 
-const assumed = { image: "image/png", document: "application/pdf", video: "video/mp4" } as const
+const assumed = {
+  image: "image/png",
+  document: "application/pdf",
+  video: "video/mp4",
+  audio: "audio/wav",
+} as const
 
 const mediaTypes: Readonly<Record<string, string>> = {
+  aac: "audio/aac",
+  aiff: "audio/aiff",
+  flac: "audio/flac",
   gif: "image/gif",
   jpeg: "image/jpeg",
   jpg: "image/jpeg",
+  m4a: "audio/mp4",
   mov: "video/quicktime",
+  mp3: "audio/mpeg",
   mp4: "video/mp4",
+  oga: "audio/ogg",
+  ogg: "audio/ogg",
+  opus: "audio/ogg",
   pdf: "application/pdf",
   png: "image/png",
   txt: "text/plain",
+  wav: "audio/wav",
   webm: "video/webm",
   webp: "image/webp",
 }

@@ -4,7 +4,9 @@ import type * as Syntax from "../../syntax/tree.ts"
 import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
 import type { AssetsIn } from "../program.ts"
-import { documentOptions } from "../provider-kinds.ts"
+import { apiOf } from "../api-of.ts"
+import { listed } from "../known-list.ts"
+import { documentOptions, modelApis, providerKinds } from "../provider-kinds.ts"
 import { outcomesOf } from "../outcomes-of.ts"
 import { checkIgnoredOptions } from "./ignored-setting.ts"
 import type { Scope } from "../scope.ts"
@@ -28,6 +30,10 @@ export function checkAssetsOfModel(
     for (const kind of incomplete ? [] : assets.kinds) {
       if (taken.includes(kind) || !taken.every((word) => isWordOf("asset", word))) continue
       const message = `The model \`${name}\` does not take assets of type "${kind}"`
+      if (kind === "audio" && deafApi(checking, model) !== undefined) {
+        checking.report("unsupported-asset", scope.path, shown, message, audioHint)
+        continue
+      }
       const text = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
       const data = { kind: "asset", asset: kind, model: name } as const
       checking.report("unsupported-asset", scope.path, shown, message, { text, data })
@@ -35,6 +41,26 @@ export function checkAssetsOfModel(
   }
   for (const assets of configured) for (const asset of assets) checkIgnoredOptions(checking, asset, model)
 }
+
+/** Reports `audio` in the `assets` of a model whose API has no form for it. */
+export function checkListedAudio(checking: CheckContext, model: Syntax.ModelDeclaration, path: string): void {
+  const list = expressionIn(model.body, "assets")
+  const item = list?.kind === "array" ? list.items.find((one) => wordOrString(one) === "audio") : undefined
+  const label = item && deafApi(checking, model)
+  if (item === undefined || label === undefined) return
+  const message = `${label} takes no assets of type "audio"`
+  checking.report("unsupported-asset", `${path}.assets`, item, message, audioHint)
+}
+
+/** The name of the model's API where that takes no audio. */
+function deafApi(checking: CheckContext, model: Syntax.ModelDeclaration): string | undefined {
+  const provider = checking.providers.get(model.provider?.text ?? "")
+  const api = provider && apiOf(provider, model)
+  return api === undefined || modelApis[api].takesAudio ? undefined : modelApis[api].label
+}
+
+const hearing = [...providerKinds].filter(([, { api }]) => modelApis[api].takesAudio).map(([kind]) => kind)
+const audioHint = `Audio goes to models of the kinds ${listed(hearing, hearing.length)}, and of \`openai\` with \`wire_api: "chat/completion"\`.`
 
 /** The kinds that the `assets` of a model lists. */
 export function assetsOfModel({ body }: Syntax.ModelDeclaration): string[] {

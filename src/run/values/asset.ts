@@ -52,7 +52,12 @@ export function isAssetList(value: JsonValue): value is Asset[] {
 }
 
 /** The media type that is assumed for Base64 text that comes without one. */
-const assumed: Record<AssetKind, string> = { image: "image/png", document: "application/pdf", video: "video/mp4" }
+const assumed: Record<AssetKind, string> = {
+  image: "image/png",
+  document: "application/pdf",
+  video: "video/mp4",
+  audio: "audio/wav",
+}
 
 /** The URL of what the author gave: a URL, a data URL, or Base64 text. Null for any other text. */
 export function assetUrl(type: AssetKind, given: string, mediaType: string | null): string | null {

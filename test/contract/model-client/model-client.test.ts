@@ -3,7 +3,8 @@ import { Buffer } from "node:buffer"
 import { suite, test } from "node:test"
 import type { TestContext } from "node:test"
 import type { JsonObject } from "../../../src/base/json-value.ts"
-import type { AssistantMessage, Message } from "../../../src/log/messages.ts"
+import { modelApis } from "../../../src/check/provider-kinds.ts"
+import type { AssistantMessage, Message, UserMessage } from "../../../src/log/messages.ts"
 import { userText } from "../../../src/log/messages.ts"
 import type { Backend, ModelTurn, Reservation } from "../../../src/ports/model.ts"
 import { askModel, redacting } from "../../support/ask-model.ts"
@@ -449,6 +450,23 @@ for (const voice of voices) {
       const file = conversation[3]?.replace(/^file: data:text\/plain;base64,/, "") ?? ""
       assert.match(`${file} ${Buffer.from(file, "base64").toString()}`, /some notes/)
     })
+
+    if (modelApis[voice.api].takesAudio) {
+      test("audio", async (t) => {
+        const { backend, asked } = await start(t, voice, saying(voice, { text: good }))
+        const parts: UserMessage["parts"] = [
+          { type: "text", text: "Listen" },
+          { type: "audio", url: "data:audio/wav;base64,UklGRg==", name: null },
+          { type: "audio", url: "data:audio/mp3;base64,SUQz", name: "b.mp3" },
+        ]
+        await askModel(t).ask({ backend, input: [{ role: "user", parts }] })
+        assert.deepEqual(asked()[0]?.conversation.slice(0, 3), [
+          "user: Listen",
+          "file: data:audio/wav;base64,UklGRg==",
+          "file: data:audio/mp3;base64,SUQz",
+        ])
+      })
+    }
 
     test("what every other API has said can be continued, with ids that this one takes", async (t) => {
       for (const other of voices) {

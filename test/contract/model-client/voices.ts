@@ -249,6 +249,10 @@ const chat: Voice = {
             .map((part) => {
               if (part["type"] === "image_url") return `image: ${text((part["image_url"] as JsonObject)["url"])}`
               if (part["type"] === "file") return `file: ${text((part["file"] as JsonObject)["file_data"])}`
+              if (part["type"] === "input_audio") {
+                const { data, format } = part["input_audio"] as JsonObject
+                return `file: data:audio/${text(format)};base64,${text(data)}`
+              }
               return `${text(role)}: ${text(part["text"])}`
             }),
           ...list(message["tool_calls"]).map((call) => {
