@@ -4,8 +4,8 @@ import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
 import { mergedInference } from "../../src/plan/prepare.ts"
 import type { Rejection, ShownMessage, WireError } from "../../src/log/events.ts"
 import type { RunState, Span } from "../../src/log/run-state.ts"
-import type { Place } from "../trace/known-values.ts"
-import { KnownValues, messagesOf } from "../trace/known-values.ts"
+import type { Place } from "../../src/origins/known-values.ts"
+import { KnownValues, messagesOf } from "../../src/origins/known-values.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
 
 // A run's events hold what went in and out of each step, not the requests themselves. What a model was asked follows from

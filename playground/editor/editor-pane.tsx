@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { nodeAt } from "../language/places.ts"
+import { nodeAt } from "../../src/check/declared-places.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../files/editor-port.ts"
 import { activeFile } from "../files/files.ts"

@@ -1,7 +1,7 @@
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunState } from "../../src/log/run-state.ts"
 import type { Selection } from "../shown-run/selection.ts"
-import { nodeOfSpan } from "../shown-run/spans.ts"
+import { nodeOfSpan } from "../../src/log/span-names.ts"
 
 /** An event as it came over the wire. */
 export function eventText({ id, type, data }: StreamEvent): string {

@@ -7,8 +7,8 @@ import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import type { SourceFiles } from "../../src/source/source-files.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
-import type { DeclaredSteps, RunSlots } from "./places.ts"
-import { placesOf, stepsOf } from "./places.ts"
+import type { DeclaredSteps, RunSlots } from "../../src/check/declared-places.ts"
+import { placesOf, stepsOf } from "../../src/check/declared-places.ts"
 
 /** A text with the files around it. */
 export interface Source extends SourceFiles {

@@ -6,7 +6,7 @@ import { compile } from "../../src/compile.ts"
 import { analysisOf } from "./analysis.ts"
 import type { Answers } from "./answers.ts"
 import { answer } from "./answers.ts"
-import { nodeAt, pathSpan } from "./places.ts"
+import { nodeAt, pathSpan } from "../../src/check/declared-places.ts"
 
 const text = `input {
     /// Who is greeted

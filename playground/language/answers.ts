@@ -20,7 +20,7 @@ import type { Reach } from "../../src/trust/reach-shape.ts"
 import { reachOf } from "../../src/trust/reach.ts"
 import type { Analysis, Source } from "./analysis.ts"
 import { analysisOf, isSameSource } from "./analysis.ts"
-import { onlySpan } from "./places.ts"
+import { onlySpan } from "../../src/check/declared-places.ts"
 
 // What the page asks about a text. A program is large, and has functions in it: it stays here, and what leaves is plain data.
 

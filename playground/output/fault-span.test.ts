@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ApiErrorKind } from "../../src/api/error-kinds.ts"
 import { compile } from "../../src/compile.ts"
-import { placesOf } from "../language/places.ts"
+import { placesOf } from "../../src/check/declared-places.ts"
 import { faultSpan } from "./fault-span.ts"
 
 const source = `provider llm from openai {

@@ -4,8 +4,8 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { ErrorIssue } from "../../src/log/events.ts"
 import type { Span } from "../../src/source/span.ts"
-import type { RunSlots } from "../language/places.ts"
-import { pathSpan } from "../language/places.ts"
+import type { RunSlots } from "../../src/check/declared-places.ts"
+import { pathSpan } from "../../src/check/declared-places.ts"
 
 /** The place in the source where an error is fixed: the property that caused it, where that is known. */
 export function faultSpan(places: RunSlots, plan: Plan | undefined, { kind, issues }: ApiError): Span | undefined {

@@ -4,8 +4,8 @@ import { planOf } from "../shown-run/changes.ts"
 import type { RunView } from "../shown-run/run-view.ts"
 import { select } from "../shown-run/selection.ts"
 import { OriginLink } from "../trace/traced-text.tsx"
-import type { FoundText, WhereFrom } from "../trace/where-from.ts"
-import { whereFrom } from "../trace/where-from.ts"
+import type { FoundText, WhereFrom } from "../../src/origins/where-from.ts"
+import { whereFrom } from "../../src/origins/where-from.ts"
 import { Icon } from "../ui/icon.tsx"
 
 const longestPhrase = 2_000

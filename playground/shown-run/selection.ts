@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals"
 import type { RunState, Span } from "../../src/log/run-state.ts"
-import { nodeOfSpan, spanOfNode } from "./spans.ts"
+import { nodeOfSpan, spanOfNode } from "../../src/log/span-names.ts"
 
 /** The selection that all panes share: a node of the plan and, if a bar of the timeline was chosen, that bar. */
 export interface Selection {

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { RunState } from "../../src/log/run-state.ts"
-import { KnownValues } from "../trace/known-values.ts"
+import { KnownValues } from "../../src/origins/known-values.ts"
 
 /** Between the values of an item that is an object: the first of them tells it apart. */
 export const itemSeparator = " · "

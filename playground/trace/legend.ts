@@ -1,4 +1,4 @@
-import type { Origin, Piece } from "./origin.ts"
+import type { Origin, Piece } from "../../src/origins/origin.ts"
 
 /** More pieces than this would only slow the page down. */
 const maxPieces = 500

@@ -1,7 +1,7 @@
 import { LineMap } from "../../src/source/line-map.ts"
 import { compiledOf } from "../shown-run/changes.ts"
 import type { RunView } from "../shown-run/run-view.ts"
-import type { TracedProgram } from "./template.ts"
+import type { TracedProgram } from "../../src/origins/template.ts"
 
 const traced = new WeakMap<RunView, TracedProgram | null>()
 

@@ -5,7 +5,7 @@ import { select } from "../shown-run/selection.ts"
 import { compilation } from "../language/source.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
 import { keyOf, legendOf, shownPieces } from "./legend.ts"
-import type { Origin, Piece } from "./origin.ts"
+import type { Origin, Piece } from "../../src/origins/origin.ts"
 
 /** Leads to where some characters came from: the step, or the line of the source. */
 function goToOrigin({ node, line }: Origin): void {

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import type { RunState, Span } from "../../src/log/run-state.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { RunState, Span } from "../log/run-state.ts"
 import { messagesOf } from "./known-values.ts"
-import { nodeOfSpan, spanLabel } from "../shown-run/spans.ts"
+import { nodeOfSpan, spanLabel } from "../log/span-names.ts"
 import type { Origin } from "./origin.ts"
 
 /** A text that a run took in or made. */

@@ -1,10 +1,10 @@
-import { isJsonObject } from "../../src/base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import type { Expression, Root, Step } from "../../src/plan/expression.ts"
-import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
-import type { ShownMessage } from "../../src/log/events.ts"
-import type { RunState, Span } from "../../src/log/run-state.ts"
-import { siteKey } from "../../src/log/run-state.ts"
+import { isJsonObject } from "../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Expression, Root, Step } from "../plan/expression.ts"
+import type { AgentNode, Plan } from "../plan/plan-shape.ts"
+import type { ShownMessage } from "../log/events.ts"
+import type { RunState, Span } from "../log/run-state.ts"
+import { siteKey } from "../log/run-state.ts"
 
 /** The step that an expression stands in, and which item of its loop is meant. */
 export interface Place {

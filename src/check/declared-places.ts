@@ -1,7 +1,7 @@
-import type { Program } from "../../src/check/program.ts"
-import type { Span } from "../../src/source/span.ts"
-import type { Declaration, Property } from "../../src/syntax/tree.ts"
-import type { Type } from "../../src/types/types.ts"
+import type { Program } from "./program.ts"
+import type { Span } from "../source/span.ts"
+import type { Declaration, Property } from "../syntax/tree.ts"
+import type { Type } from "../types/types.ts"
 
 /** A node of the plan as its declaration has it. */
 export interface DeclaredStep {

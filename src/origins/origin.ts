@@ -1,4 +1,4 @@
-import type { Expression, Root } from "../../src/plan/expression.ts"
+import type { Expression, Root } from "../plan/expression.ts"
 import type { Place } from "./known-values.ts"
 
 /** Where some characters came from. */

@@ -1,4 +1,4 @@
-import type { RunState, Span } from "../../src/log/run-state.ts"
+import type { RunState, Span } from "./run-state.ts"
 
 /** The node of the plan that a span belongs to; undefined for what belongs to none (a server's connection). */
 export function nodeOfSpan(state: RunState, at: number): string | undefined {
