@@ -110,16 +110,18 @@ export const llms = route({
 })
 
 /** The demo model by each of the APIs. */
-export const demoRoutes = Object.values(apiRequests).map(({ demo: { id, path, title, parameters = {} } }): Route => ({
-  id,
-  method: "POST",
-  path,
-  group: "Demo",
-  summary: `The built-in demo model, by ${title}`,
-  description:
-    "Answers without a network and without a key, always the same to the same request. For trying out and for tests.",
-  query: null,
-  body: anyObject(),
-  answers: { 200: { description: "As a backend of that API answers." }, 404: { description: "No such model." } },
-  parameters,
-}))
+export const demoRoutes = Object.values(apiRequests)
+  .flatMap(({ demo }) => demo ?? [])
+  .map(({ id, path, title, parameters = {} }): Route => ({
+    id,
+    method: "POST",
+    path,
+    group: "Demo",
+    summary: `The built-in demo model, by ${title}`,
+    description:
+      "Answers without a network and without a key, always the same to the same request. For trying out and for tests.",
+    query: null,
+    body: anyObject(),
+    answers: { 200: { description: "As a backend of that API answers." }, 404: { description: "No such model." } },
+    parameters,
+  }))

@@ -16,10 +16,28 @@ export interface ModelApiFacts {
 export const documentOptions = ["context", "citations"] as const
 export type DocumentOption = (typeof documentOptions)[number]
 
+/** The APIs by which models are talked to. */
+export type TalkApiName = "responses" | "chat" | "anthropic" | "google"
+/** Those of one thing in, one thing out: `wire_api` names them. */
+export type AudioApiName = "speech" | "transcription"
 /** The APIs by which models are called. */
-export type ApiName = "responses" | "chat" | "anthropic" | "google"
+export type ApiName = TalkApiName | AudioApiName
 
 const said = "Write `instruction`, or `messages`."
+
+/** Settings of models that one talks to. */
+const talkSettings: readonly string[] = [
+  "top_p",
+  "top_k",
+  "max_tokens",
+  "frequency_penalty",
+  "presence_penalty",
+  "repeat_penalty",
+  "reasoning_effort",
+  "verbosity",
+  "seed",
+  "stop",
+]
 
 export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   responses: {
@@ -54,6 +72,22 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
     documentOptions: [],
     reserved: { contents: said },
   },
+  speech: {
+    label: "OpenAI's speech API",
+    takesAudio: false,
+    hostsTools: false,
+    ignores: [...talkSettings, "temperature"],
+    documentOptions: [],
+    reserved: { input: "Write `instruction`." },
+  },
+  transcription: {
+    label: "OpenAI's transcription API",
+    takesAudio: true,
+    hostsTools: false,
+    ignores: talkSettings,
+    documentOptions: [],
+    reserved: { file: "Write an asset into the `instruction`.", prompt: "Write it into the `instruction`." },
+  },
 }
 
 /** Those by which calls can be made in batches. */
@@ -65,8 +99,8 @@ export interface ApiRequestFacts {
   readonly version: "/v1" | "/v1beta"
   /** Headers that tell nothing about anybody. */
   readonly plainHeaders?: readonly string[]
-  /** The route of the demo model: its id, its path, how the documentation names it, and the parameters in its path. */
-  readonly demo: {
+  /** The route of the demo model: its id, its path, how the documentation names it, and the parameters in its path. Absent where it is for workflows alone. */
+  readonly demo?: {
     readonly id: string
     readonly path: string
     readonly title: string
@@ -97,6 +131,8 @@ export const apiRequests: Readonly<Record<ApiName, ApiRequestFacts>> = {
       parameters: { call: "The model and the method: `demo:generateContent`." },
     },
   },
+  speech: { version: "/v1" },
+  transcription: { version: "/v1" },
 }
 
 /** The names of kinds of providers in the GenAI conventions of OpenTelemetry, where they differ. */
@@ -188,6 +224,7 @@ export const wireApis: ReadonlyMap<string, ApiName> = new Map([
   ["responses", "responses"],
   ["chat/completion", "chat"],
   ["chat/completions", "chat"],
+  ["transcription", "transcription"],
 ])
 
 /** OpenAI's own chat completions take fewer settings than those of others. */

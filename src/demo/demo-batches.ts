@@ -4,7 +4,7 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import { jsonOf } from "../base/bounded-json.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import { isoTime } from "../base/iso-time.ts"
-import type { ApiName } from "../check/provider-kinds.ts"
+import type { TalkApiName } from "../check/provider-kinds.ts"
 import type { DemoRoute } from "./apis/demo-api.ts"
 import type { DemoReply } from "./demo-reply.ts"
 
@@ -35,7 +35,7 @@ interface Asked {
 
 interface DemoBatch {
   readonly id: string
-  readonly api: ApiName
+  readonly api: TalkApiName
   readonly endpoint: string
   readonly asked: readonly Asked[]
   readonly metadata: JsonObject
@@ -48,7 +48,10 @@ interface DemoBatch {
 const perTurn = 20
 /** The oldest are forgotten. */
 const mostKept = 1_000
-const endpoints: Readonly<Record<string, ApiName>> = { "/v1/responses": "responses", "/v1/chat/completions": "chat" }
+const endpoints: Readonly<Record<string, TalkApiName>> = {
+  "/v1/responses": "responses",
+  "/v1/chat/completions": "chat",
+}
 
 /** The batch APIs of OpenAI and of Anthropic. Batches end after a few seconds, and are kept in memory. */
 export class DemoBatches {

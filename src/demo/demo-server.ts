@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
+import { answerDemoAudio, isDemoAudio, type DemoAudioReply } from "./demo-audio.ts"
 import { answerCrm, crmPath } from "./demo-crm.ts"
 import type { DemoReply } from "./demo-reply.ts"
 import { demoBatchPath } from "./demo-batches.ts"
@@ -33,7 +34,8 @@ export async function startDemoServer(options: DemoOptions = {}): Promise<DemoSe
     const path = (request.url ?? "").split("?")[0]
     const isCrm = path === crmPath || path?.startsWith(`${crmPath}/`) === true
     const batchPath = demoBatchPath(request.url ?? "")
-    const refusal = batchPath !== null || path === "/demo/mcp" || isCrm ? null : refusalOf(request)
+    const isAudio = isDemoAudio(path ?? "")
+    const refusal = batchPath !== null || path === "/demo/mcp" || isCrm || isAudio ? null : refusalOf(request)
     if (refusal !== null) return send(response, refusal)
     const chunks: Buffer[] = []
     let bytes = 0
@@ -43,7 +45,9 @@ export async function startDemoServer(options: DemoOptions = {}): Promise<DemoSe
         return send(response, errorReply(apiError(413, "The body is too large.")))
       chunks.push(chunk)
     }
-    const body = Buffer.concat(chunks).toString("utf8")
+    const sent = Buffer.concat(chunks)
+    if (isAudio) return send(response, await answerDemoAudio(path ?? "", request.headers["content-type"] ?? "", sent))
+    const body = sent.toString("utf8")
     if (batchPath !== null) {
       const { method = "GET", url = "" } = request
       const query = new URLSearchParams(url.split("?")[1] ?? "")
@@ -113,7 +117,7 @@ function apiError(status: number, message: string): Parameters<typeof errorReply
   return { status, message, type: "invalid_request_error", param: null, code: null }
 }
 
-function send(response: ServerResponse, reply: DemoReply): void {
+function send(response: ServerResponse, reply: DemoReply | DemoAudioReply): void {
   response.writeHead(reply.status, reply.headers)
-  response.end(typeof reply.body === "string" ? reply.body : "")
+  response.end(typeof reply.body === "string" || reply.body instanceof Uint8Array ? reply.body : "")
 }

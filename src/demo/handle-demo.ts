@@ -3,7 +3,7 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import { composeAnswer, type Answer } from "./compose-answer.ts"
-import { apiRequests, type ApiName } from "../check/provider-kinds.ts"
+import { apiRequests, type TalkApiName } from "../check/provider-kinds.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
 import { callerHeader } from "../ports/model.ts"
@@ -140,7 +140,7 @@ const responsesDemo: DemoApi = {
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
 }
 
-const apis: Readonly<Record<ApiName, DemoApi>> = {
+const apis: Readonly<Record<TalkApiName, DemoApi>> = {
   responses: responsesDemo,
   chat: chatDemo,
   anthropic: anthropicDemo,
@@ -151,10 +151,9 @@ const apis: Readonly<Record<ApiName, DemoApi>> = {
 export function demoRoute(url: string): DemoRoute | null {
   const [address = ""] = url.split("?")
   const path = address.replace(/^\/demo(?=\/)/, "")
-  for (const [name, { demo }] of Object.entries(apiRequests)) {
-    const api = name as ApiName
-    const speaks = apis[api]
-    const isHere = `/demo${path}` === demo.path
+  for (const [name, speaks] of Object.entries(apis)) {
+    const api = name as TalkApiName
+    const isHere = `/demo${path}` === apiRequests[api].demo?.path
     const found = speaks.route === undefined ? (isHere ? {} : null) : speaks.route(path)
     if (found !== null) return { api, ...found }
   }
@@ -164,7 +163,7 @@ export function demoRoute(url: string): DemoRoute | null {
 /** An error in the vendor's shape. */
 export function errorReply(
   error: ApiError,
-  api: ApiName = "responses",
+  api: TalkApiName = "responses",
   headers: Readonly<Record<string, string>> = {},
 ): DemoReply {
   return { status: error.status, headers: { ...json, ...headers }, body: JSON.stringify(apis[api].error(error)) }

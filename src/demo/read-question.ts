@@ -46,15 +46,21 @@ function isAnswered(model: string): boolean {
   return model.startsWith("demo") ? modelIds.includes(model) : model.trim() !== ""
 }
 
+/** Null for the id of a model that answers. */
+export function unknownModel(model: JsonValue | undefined): { readonly error: ApiError } | null {
+  if (model === undefined || model === null) return missing("model")
+  if (typeof model !== "string") return wrong("model", "a string")
+  if (isAnswered(model)) return null
+  const message = `The model '${model.slice(0, 100)}' does not exist here. This is the demo model of Wireworks: it answers to ${modelIds.join(", ")}, and to every id that does not begin with demo.`
+  return { error: { status: 404, message, type: "invalid_request_error", param: "model", code: "model_not_found" } }
+}
+
 /** What a vendor refuses is refused: a request that works here does not fail there for its form. */
 export function readQuestion(parsed: JsonObject, api: ApiName): Reading {
   const { model, input } = parsed
-  if (model === undefined || model === null) return missing("model")
+  const unknown = unknownModel(model)
+  if (unknown !== null) return unknown
   if (typeof model !== "string") return wrong("model", "a string")
-  if (!isAnswered(model)) {
-    const message = `The model '${model.slice(0, 100)}' does not exist here. This is the demo model of Wireworks: it answers to ${modelIds.join(", ")}, and to every id that does not begin with demo.`
-    return { error: { status: 404, message, type: "invalid_request_error", param: "model", code: "model_not_found" } }
-  }
   if (input === undefined || input === null) return missing("input")
   if (typeof input !== "string" && !Array.isArray(input)) return wrong("input", "a string or an array of items")
   if (input.length === 0) return refuse("'input' is empty.", "input", "invalid_value")
@@ -264,10 +270,10 @@ export function refuse(
   return { error: { status: 400, message, type: "invalid_request_error", param, code } }
 }
 
-function missing(param: string): { error: ApiError } {
+export function missing(param: string): { error: ApiError } {
   return refuse(`Missing required parameter: '${param}'.`, param, "missing_required_parameter")
 }
 
-function wrong(param: string, expected: string): { error: ApiError } {
+export function wrong(param: string, expected: string): { error: ApiError } {
   return refuse(`Invalid value for '${param}': expected ${expected}.`, param, "invalid_value")
 }

@@ -263,6 +263,7 @@ export const wordTexts = {
   wire_api: {
     responses: "OpenAI's `/responses`.",
     "chat/completion": "OpenAI's `/chat/completions`.",
+    transcription: "OpenAI's `/audio/transcriptions`: one audio asset becomes text.",
   },
   event_to: { all_callers: "Runs of all callers take the event." },
   boolean: { true: "", false: "" },

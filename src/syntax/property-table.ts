@@ -180,7 +180,7 @@ export const wordLists = {
   encoding: { what: "encoding", words: ["hex", "base64"], isBare: true },
   algorithm: { what: "algorithm", words: ["sha256", "sha512"], isBare: true },
   asset: { what: "kind of asset", words: ["image", "document", "video", "audio"] },
-  wire_api: { words: ["responses", "chat/completion"] },
+  wire_api: { words: ["responses", "chat/completion", "transcription"] },
   boolean: { words: ["true", "false"], isBare: true },
   level: { words: ["low", "medium", "high"] },
 } as const satisfies Readonly<Record<string, Words>>
@@ -253,7 +253,7 @@ const event = constant({
 /** Files from elsewhere have either spelling of the second. */
 const wireApi = constant(
   {
-    expected: '"responses" or "chat/completion"',
+    expected: '"responses", "chat/completion" or "transcription"',
     type: "string",
     fits: (one) => [...wordLists.wire_api.words, "chat/completions"].some((known) => known === one),
     code: "type-mismatch",

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import type { ApiName } from "../../check/provider-kinds.ts"
+import type { TalkApiName } from "../../check/provider-kinds.ts"
 import type { Backend, ModelRequest, ModelWatch } from "../../ports/model.ts"
 import type { BackendQuirks } from "../model-turn/backend-memory.ts"
 import type { BatchApi } from "../model-turn/batch-api.ts"
@@ -9,7 +9,7 @@ import type { Folded } from "./fold-events.ts"
 
 /** One of the APIs by which models are called, and how it differs from the others. */
 export interface Dialect extends Folded {
-  readonly name: ApiName
+  readonly name: TalkApiName
   readonly ladder: readonly FormatLevel[]
   /** Whether the rung `strict` can carry this contract. Absent: where it fits OpenAI's strict mode. */
   readonly takesStrict?: (form: ContractForm) => boolean

@@ -42,7 +42,7 @@ export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
   const { dialect, egress, url, headers, body, stable_bytes, call, stream, read } = parts
   const { unread } = dialect
   const isFiltered = unread.length > 0
-  const { watch, limits, now } = call
+  const { watch, limits } = call
   call.sent?.({ url, headers, body, ...(typeof stable_bytes === "number" && { stable_bytes }) })
   if (call.made !== undefined) return readMade(call.made, call, read)
   const response = await egress.request({
@@ -59,13 +59,7 @@ export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
         ? { ...limits, max_bytes: limits.max_bytes * modelWithProbabilities }
         : limits,
   })
-  const retryAfterMs = readRetryAfter(response.headers, now())
-  const exhaustedMs = call.exhausted === undefined ? null : readExhausted(response.headers)
-  if (exhaustedMs !== null) call.exhausted?.(exhaustedMs)
-  if (response.status < 200 || response.status > 299) {
-    const error = jsonOf(await readUpTo(response, largestError))
-    throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))
-  }
+  const retryAfterMs = await accepted(response, call)
   const type = (response.headers["content-type"] ?? "").toLowerCase()
   // A backend may stream where a whole answer was asked for, and the reverse.
   if (type.startsWith("text/event-stream")) return read(await streamed(response, parts), retryAfterMs)
@@ -75,6 +69,16 @@ export async function exchange<T>(parts: ExchangeParts<T>): Promise<T> {
   // A stream under another name.
   if (/^\s*(?:event|data|:)/.test(text)) return read(await folded([Buffer.from(text)].values(), parts), retryAfterMs)
   return read(parsed(text, type, isFiltered), retryAfterMs)
+}
+
+/** How long the backend asks to wait, of an answer that is a success. Throws an `UpstreamFailure` for any other. */
+export async function accepted(response: EgressResponse, { watch, now, exhausted }: Call): Promise<number | null> {
+  const retryAfterMs = readRetryAfter(response.headers, now())
+  const exhaustedMs = exhausted === undefined ? null : readExhausted(response.headers)
+  if (exhaustedMs !== null) exhausted?.(exhaustedMs)
+  if (response.status >= 200 && response.status <= 299) return retryAfterMs
+  const error = jsonOf(await readUpTo(response, largestError))
+  throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))
 }
 
 /** The answer of a call that was made in a batch. */

@@ -93,6 +93,11 @@ export interface Call {
   readonly made?: BatchAnswer
 }
 
+export interface MadeMedia {
+  readonly media_type: string
+  readonly bytes: Uint8Array
+}
+
 /** A whole answer of a backend, secrets already replaced. */
 export interface Answer {
   readonly text: string
@@ -102,6 +107,8 @@ export interface Answer {
   readonly hidesReasoning: boolean
   /** What the provider's own tools did. Absent where they did nothing. */
   readonly hosted?: readonly HostedUse[]
+  /** Images or sound that the model made. Absent where it made none. */
+  readonly media?: readonly MadeMedia[]
   /** The provider has stopped in the middle of its own tools' work, and goes on when the answer is sent back. */
   readonly isPaused?: true
   /** The answer for the history, with this text and these calls in place of its own. */

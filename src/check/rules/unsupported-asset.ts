@@ -4,7 +4,7 @@ import type * as Syntax from "../../syntax/tree.ts"
 import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
 import type { AssetsIn } from "../program.ts"
-import { apiOf } from "../api-of.ts"
+import { apiOf, wireApiIn } from "../api-of.ts"
 import { listed } from "../known-list.ts"
 import { documentOptions, modelApis, providerKinds } from "../provider-kinds.ts"
 import { outcomesOf } from "../outcomes-of.ts"
@@ -62,10 +62,11 @@ function deafApi(checking: CheckContext, model: Syntax.ModelDeclaration): string
 const hearing = [...providerKinds].filter(([, { api }]) => modelApis[api].takesAudio).map(([kind]) => kind)
 const audioHint = `Audio goes to models of the kinds ${listed(hearing, hearing.length)}, and of \`openai\` with \`wire_api: "chat/completion"\`.`
 
-/** The kinds that the `assets` of a model lists. */
+/** The kinds that the `assets` of a model lists. One that transcribes takes audio in any case. */
 export function assetsOfModel({ body }: Syntax.ModelDeclaration): string[] {
   const list = expressionIn(body, "assets")
-  return list?.kind === "array" ? list.items.flatMap((item) => wordOrString(item) ?? []) : []
+  const listed = list?.kind === "array" ? list.items.flatMap((item) => wordOrString(item) ?? []) : []
+  return wireApiIn(body) === "transcription" && !listed.includes("audio") ? [...listed, "audio"] : listed
 }
 
 const none: AssetsIn = { kinds: new Set(), configured: new Set() }

@@ -1,4 +1,4 @@
-import type { ApiName } from "../../check/provider-kinds.ts"
+import type { TalkApiName } from "../../check/provider-kinds.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ApiError } from "../read-question.ts"
@@ -8,7 +8,7 @@ import type { StreamStep } from "../stream-events.ts"
 
 /** What a request's address says. */
 export interface DemoRoute {
-  readonly api: ApiName
+  readonly api: TalkApiName
   /** Where the address has them. */
   readonly model?: string
   readonly stream?: boolean
