@@ -128,7 +128,8 @@ class Steps {
   #untyped(step: Exclude<Step, { kind: "case" }>, index: number): Type {
     if (this.#isDelivered && step.kind === "field" && !step.optional && index > this.#present && !this.#isWarned) {
       this.#isWarned = true
-      const message = `The run is not started where a delivery has no field \`${step.name.text}\``
+      const lost = /^webhook\.[^.]+\.event\b/.test(this.#path) ? "No event is sent" : "The run is not started"
+      const message = `${lost} where a delivery has no field \`${step.name.text}\``
       const whole = this.#checking.quote(this.#chain)
       const hint = `Write \`${whole} ?? …\`, or \`?.\` where it may be missing.`
       this.#checking.report("untyped-access", this.#path, step.name, message, hint)

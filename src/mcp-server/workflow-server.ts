@@ -150,15 +150,17 @@ async function tell(context: ServerContext, progress: number, state: RunState, e
 const maxQuestionText = 256 * 1024
 
 /** The run goes on without the caller: here is where people answer it. */
-function waiting(run_id: string, { questions }: RunState): CallToolResult {
+function waiting(run_id: string, { questions, waiting_for }: RunState): CallToolResult {
   const open = questions.filter(({ status }) => status === "open")
   let characters = 0
+  const waits = waiting_for?.waits ?? []
   const shown = open.filter(({ question }) => (characters += question.length) <= maxQuestionText)
   const answer = {
     run_id,
     status: "waiting",
     record: `/execute/${run_id}`,
     questions: shown.map(({ id, question }) => ({ id, question, answer_at: `/execute/${run_id}/questions/${id}` })),
+    ...(waits.length > 0 && { waits }),
     ...(shown.length < open.length && { all_questions: `/execute/${run_id}/questions` }),
   }
   return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer }

@@ -1,3 +1,4 @@
+import { canonicalJson } from "../base/canonical-json.ts"
 import type { JsonValue } from "../base/json-value.ts"
 
 // Events that callers send. Each is stored before open waits are looked for, and a wait is stored open before it looks for events that are kept: so neither misses
@@ -83,10 +84,10 @@ export function keepUntil(received_at: number, { keep_seconds }: NewEvent): numb
 
 /** What the contents of two events with one id are compared by. */
 export function eventFingerprint({ name, key, data }: NewEvent): string {
-  return JSON.stringify([name, key, data])
+  return canonicalJson([name, key, data])
 }
 
-/** The id by which its caller drops a kept event. */
+/** The id by which its caller drops a kept event. It stands in an address, so that it has no character that means something there. */
 export function idOf({ id, number }: Pick<SentEvent, "id" | "number">): string {
-  return id ?? `#${number}`
+  return id ?? `event-${number}`
 }

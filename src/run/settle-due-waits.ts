@@ -17,8 +17,12 @@ interface DuePorts {
 
 /** Stores that waits are due, and finishes events that a process left, until it is stopped. The store knows the earliest due time: where none has come, a look costs next to nothing. */
 export async function settleDueWaits(ports: DuePorts, stop: AbortSignal): Promise<void> {
+  const report = (error: unknown): void => {
+    if (!(error instanceof StoreFailure)) ports.bug(error)
+  }
   let finishAt = ports.clock.monotonic() + arrivingMs
-  let next: number | null = null
+  // What came due while no process was up is due at once.
+  let next: number | null = 0
   for (;;) {
     const untilNext = next === null ? lookMs : Math.min(Math.max(next - ports.clock.now(), 0), lookMs)
     try {
@@ -36,10 +40,11 @@ export async function settleDueWaits(ports: DuePorts, stop: AbortSignal): Promis
       if (ports.clock.monotonic() < finishAt) continue
       finishAt = ports.clock.monotonic() + arrivingMs
       for (const number of await ports.store.sentEvents.unfinished(ports.clock.now() - arrivingMs)) {
-        await ports.finishEvent(number)
+        // One that cannot be finished keeps no other one waiting.
+        await ports.finishEvent(number).catch(report)
       }
     } catch (error) {
-      if (!(error instanceof StoreFailure)) ports.bug(error)
+      report(error)
     }
   }
 }

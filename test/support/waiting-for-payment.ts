@@ -45,7 +45,6 @@ export function checkWaitingForPayment(what: string, open: () => Promise<Record<
       ...settings,
       ["WIRE_WORKFLOWS", folderOf({ "order.wire": workflow })],
       ["WIRE_SECRET_HOOK", secret],
-      ["WIRE_LEASE", "2s"],
     ])
     const replicas = Array.from({ length: count }, (_, index) => replica(`replica ${index + 1}`, env))
     after(() => {

@@ -66,12 +66,16 @@ async function giveToWaits(parts: EventParts, event: SentEvent): Promise<WireErr
       limit: pageWaits,
       after,
     })
-    for (const { wait } of page.found) {
-      const fitted = await fitWait(parts, wait, event.data)
-      if (fitted === null) continue
-      if ("error" in fitted) misfit ??= fitted.error
-      else await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)
-    }
+    // Together, so that the store commits them together.
+    const misfits = await Promise.all(
+      page.found.map(async ({ wait }) => {
+        const fitted = await fitWait(parts, wait, event.data)
+        if (fitted !== null && "error" in fitted) return fitted.error
+        if (fitted !== null) await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)
+        return null
+      }),
+    )
+    misfit ??= misfits.find((one) => one !== null) ?? null
     if (page.next === null) return misfit
     after = page.next
   }

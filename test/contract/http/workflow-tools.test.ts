@@ -12,6 +12,12 @@ ask review { question: "Greet {{ input.name }}?" output { yes: boolean } }
 output { yes: ask.review.yes }
 `
 
+const waiting = `
+input { name: string }
+wait greeted { event: "greeted" key: input.name output { by: string } }
+output { by: wait.greeted.by }
+`
+
 const folder = mkdtempSync(join(tmpdir(), "wireworks-mcp-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
 mkdirSync(join(folder, "tickets"))
@@ -20,6 +26,7 @@ for (const [name, text] of Object.entries({
   "tickets/triage.wire": hello,
   "a_b.wire": hello,
   "asking.wire": asking,
+  "waiting.wire": waiting,
   "broken.wire": "agent {",
   "odd name.wire": hello,
 }))
@@ -47,6 +54,7 @@ describe("/mcp", async () => {
         ["asking", "Runs the workflow asking."],
         ["hello", "Greets."],
         ["tickets_triage", "Runs the workflow tickets/triage."],
+        ["waiting", "Runs the workflow waiting."],
       ],
     )
     assert.deepEqual(tools[1]?.inputSchema["required"], ["name"])
@@ -83,6 +91,16 @@ describe("/mcp", async () => {
     assert.equal(answered.status, 200, await answered.clone().text())
     const record = (await (await service.get(`/execute/${run_id}?wait=10`, ann)).json()) as Record<string, unknown>
     assert.deepEqual(record["output"], { yes: true })
+  })
+
+  it("says which event a run waits for", async () => {
+    const client = await connect(service.url, "a-key")
+    const { structuredContent } = await client.callTool({ name: "waiting", arguments: { name: "Ada" } })
+    const { waits } = structuredContent as { waits: { event: string; key: string }[] }
+    assert.deepEqual(
+      waits.map(({ event, key }) => [event, key]),
+      [["greeted", "Ada"]],
+    )
   })
 
   it("needs a key", async () => {

@@ -25,6 +25,11 @@ export function waitingReply(
   return lines.join("\n\n")
 }
 
+/** The metadata of such a reply: the question that is answered first; nothing where no person is asked. */
+export function questionIn({ questions: [question_id] }: WaitingFor): Readonly<Record<string, string>> {
+  return question_id === undefined ? {} : { question_id }
+}
+
 function sentenceOf({ name, event, key, until }: WaitingFor["waits"][number]): string {
   if (event === undefined) return `The run waits until ${until} (${name}).`
   return `The run waits for the event ${event}${key === undefined || key === "" ? "" : ` of ${key}`} (${name}).`

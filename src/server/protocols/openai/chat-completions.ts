@@ -19,7 +19,7 @@ import { inputOf, othersFromTexts } from "../chat/chat-input.ts"
 import { chatRun } from "../chat/chat-workflow.ts"
 import { followReply } from "../chat/follow-reply.ts"
 import { replySource } from "../chat/reply-source.ts"
-import { waitingReply } from "../chat/waiting-reply.ts"
+import { questionIn, waitingReply } from "../chat/waiting-reply.ts"
 import { errorFrame, noRetry, rejectedError } from "./face-errors.ts"
 import {
   flagIn,
@@ -85,7 +85,7 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
         const text = waitingReply(run_id, facts.questions, end.waitingFor, false)
         return reply.removeHeader("x-should-retry").send({
           ...completion(base, text, facts.usage),
-          metadata: { question_id: end.waitingFor.questions[0] ?? "" },
+          metadata: questionIn(end.waitingFor),
         })
       }
       case "failed":
@@ -148,7 +148,7 @@ async function* chunks(
           return
         case "waiting": {
           const { questions, usage } = await waiting(news.waitingFor)
-          const metadata = { question_id: news.waitingFor.questions[0] ?? "" }
+          const metadata = questionIn(news.waitingFor)
           const content = waitingReply(run_id, questions, news.waitingFor, false)
           yield chunk({ choices: [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }], metadata })
           yield finish(usage)

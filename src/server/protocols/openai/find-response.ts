@@ -9,7 +9,7 @@ import { callerOf, tenantOf } from "../../caller-of.ts"
 import type { RouteDependencies } from "../../route-dependencies.ts"
 import { waitingFacts } from "../chat/answer-turn.ts"
 import { turnEnd, type TurnEnd } from "../chat/follow-reply.ts"
-import { waitingReply } from "../chat/waiting-reply.ts"
+import { questionIn, waitingReply } from "../chat/waiting-reply.ts"
 import {
   readResponseId,
   responseId,
@@ -116,7 +116,7 @@ export async function endState(
       const { questions, usage, isTextual } = await waitingFacts(parts, request, run_id, end.waitingFor)
       // A response that is not stored has no next message.
       const text = waitingReply(run_id, questions, end.waitingFor, isTextual && asked.store)
-      const metadata = { question_id: end.waitingFor.questions[0] ?? "" }
+      const metadata = questionIn(end.waitingFor)
       return { status: "completed", text, usage, completed_at, metadata }
     }
     case "failed": {
