@@ -627,8 +627,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an event goes to the first wait that it fits alone",
     file: "src/run/waiting/send-event.ts",
-    from: "else await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)\n",
-    to: "else {\n        await sentEvents.deliver(event.number, wait.run_id, wait.id, fitted.data)\n        return null\n      }\n",
+    from: "      page.found.map(async",
+    to: "      page.found.slice(0, 1).map(async",
     of: "waits",
     seed: 3,
   },
