@@ -114,7 +114,7 @@ class AudioTurn implements ApiTurn {
   }
 }
 
-/** What is shown of a body: of a file its name and its size. */
+/** The body as records show it: of a file its name and its size. */
 function shownBody({ fields, file }: Written): string {
   const about = file && { file: { name: file.name, media_type: file.media_type, bytes: file.bytes.length } }
   return JSON.stringify({ ...fields, ...about })
