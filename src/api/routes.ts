@@ -6,6 +6,7 @@ import { agUi } from "./ag-ui.ts"
 import { chatRoutes } from "./openai.ts"
 import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.ts"
 import { eventRoutes } from "./sent-events.ts"
+import { getOrigins } from "./origins.ts"
 import type { Route } from "./route.ts"
 import { actOnRelease, getRelease } from "./releases.ts"
 import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
@@ -23,6 +24,7 @@ export const routes = [
   getRun,
   getRunRequest,
   getCallRequest,
+  getOrigins,
   followRun,
   listQuestionsOfRun,
   answerQuestion,

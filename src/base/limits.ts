@@ -52,6 +52,8 @@ export const runOutputBytes = 8_388_608
 export const runShownBytes = 262_144
 /** How much of an answer that does not fit is shown to the model again, and in events. */
 export const runQuotedBytes = 65_536
+/** What the events of a run take whose output is followed to its origins. */
+export const runFollowedBytes = 16_777_216
 /** What the request of one call, and all of a run, may take in the log; shared parts count once. Others are kept without their bodies. */
 export const runKeptRequestBytes = 1_048_576
 export const runKeptRequestsBytes = 8_388_608
@@ -319,6 +321,11 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         `${bytes(runKeptRequestBytes)} each, ${bytes(runKeptRequestsBytes)} in all; shared parts count once`,
         "kept without their bodies, and then not at all",
         "KEEP_REQUESTS",
+      ),
+      row(
+        "the events of a run whose output is [followed to its origins](http.md#get-executerun_idorigins)",
+        bytes(runFollowedBytes),
+        "`limit_exceeded`",
       ),
       row(
         "arguments of a call that needs an approval",

@@ -11,6 +11,7 @@ import { Tally } from "../base/tally.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
 import { fromPieces } from "./json-pieces.ts"
+import { followOrigins, type FollowedOrigins, type OriginsJob } from "./follow-origins.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
 import { codeOf, describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 import { checkAll } from "./check-code.ts"
@@ -125,6 +126,23 @@ export class Compiler {
       return this.#inTurn(length, "", () => describeSource({ ...text, maxCalled, code, current }))
     const answer = await this.#ask({ kind: "describe", source, ...filesOf(text), maxCalled, code, current }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
+    throw bug(answer)
+  }
+
+  /** `bytes`: the size of the run's state. */
+  async origins(
+    job: Omit<OriginsJob, "kind" | "maxCalled"> & SourceToPlan,
+    bytes: number,
+    share: string,
+  ): Promise<FollowedOrigins> {
+    const { workflow, ...given } = job
+    const length = compilingWork(given)
+    const code = await this.#codeOf(given, workflow === undefined ? "sent" : "served", length, share)
+    const whole = { ...given, kind: "origins" as const, maxCalled: this.#maxCalled, code }
+    const work = length + bytes / bytesOfCharacter
+    if (work <= sourceInOneTurn) return this.#inTurn(work, share, () => followOrigins(whole))
+    const answer = await this.#ask(whole, share)
+    if ("text" in answer) return JSON.parse(answer.text) as FollowedOrigins
     throw bug(answer)
   }
 

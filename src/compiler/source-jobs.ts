@@ -27,6 +27,7 @@ import type { SourceText } from "../source/source-files.ts"
 import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
+import type { OriginsJob } from "./follow-origins.ts"
 import { boundedIssues } from "./bounded-issues.ts"
 import { versionOf } from "./version-of.ts"
 import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
@@ -38,6 +39,7 @@ export type SourceJob =
   | ({ readonly kind: "describe" } & SourceToDescribe)
   | ({ readonly kind: "code" } & SourceText)
   | ValidateJob
+  | OriginsJob
 
 export interface SourceToCompile extends SourceText {
   /** Workflows that a run may call, nested ones included. */
@@ -55,7 +57,7 @@ export function sha256(text: string): string {
   return hash("sha256", text)
 }
 
-function rulesOf({ code }: SourceToCompile): CodeRules {
+export function rulesOf({ code }: SourceToCompile): CodeRules {
   if (code === undefined) return { allowed: false }
   return { allowed: true, checked: ({ entry }) => (Object.hasOwn(code, entry) ? code[entry] : undefined) }
 }
@@ -265,7 +267,7 @@ function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
 }
 
 /** A source's errors as the body of a refusal. Warnings stay out of it. */
-function sourceError(text: string, diagnostics: readonly Diagnostic[]): WireError {
+export function sourceError(text: string, diagnostics: readonly Diagnostic[]): WireError {
   const errors = diagnostics.filter(isError)
   const issues = boundedIssues(text, errors).map((issue): ErrorIssue => {
     const { path, message, code, hint, file, range } = issue

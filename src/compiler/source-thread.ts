@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads"
 import type { JsonValue } from "../base/json-value.ts"
 import { separatePlans } from "../plan/plans-in.ts"
 import { toPieces } from "./json-pieces.ts"
+import { followOrigins } from "./follow-origins.ts"
 import { codeOf, describeSource, formatSource, planSource, validateSource, type SourceJob } from "./source-jobs.ts"
 
 // The entry point of the thread that works on large sources: a megabyte takes seconds, and the service's own thread has to
@@ -29,6 +30,8 @@ function resultOf(job: SourceJob): object {
       return codeOf(job)
     case "validate":
       return validateSource(job)
+    case "origins":
+      return followOrigins(job)
   }
 }
 

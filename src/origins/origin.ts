@@ -8,6 +8,8 @@ export interface Origin {
   readonly label: string
   /** Line in the source of the run. */
   readonly line?: number
+  /** The column there; of a text in a block the line's first. Set where the line is. */
+  readonly column?: number
   /** The step that gave it. */
   readonly node?: string
   /** It is not known from the flow of data: the same words stand there. */

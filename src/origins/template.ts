@@ -29,26 +29,47 @@ interface Part {
 
 /** The pieces of an agent's rendered `instruction` or `system`; null where they do not give the text. */
 export function traceTemplate(
-  { program, plan, lines }: TracedProgram,
+  traced: TracedProgram,
   input: JsonObject,
   state: RunState,
-  { node, iteration }: Place,
+  place: Place,
   property: "instruction" | "system",
   rendered: string,
 ): readonly Piece[] | null {
-  const template = node[property]
-  if (template === null) return null
-  const place = { node, iteration }
-  const known = new KnownValues(plan, input, state)
+  const value = place.node[property]
+  if (value === null) return null
+  const path = `${place.node.id}.${property}`
+  const written = stringOf(traced.program, place.node.name, property)
+  return traceExpression(traced, new KnownValues(traced.plan, input, state), { value, path, written, place }, rendered)
+}
+
+/** An expression at its place in the source. */
+export interface TracedExpression {
+  readonly value: Expression
+  /** `agent.a.instruction`, `output.reply` */
+  readonly path: string
+  /** Undefined where it is no string that the author wrote. */
+  readonly written: StringNode | undefined
+  /** The agent that it belongs to. */
+  readonly place?: Place
+}
+
+/** The pieces of the text that an expression became; null where they do not give the text. */
+export function traceExpression(
+  { program, plan, lines }: TracedProgram,
+  known: KnownValues,
+  { value: template, path, written, place }: TracedExpression,
+  rendered: string,
+): readonly Piece[] | null {
   const places = placesOf(program)
   const lineOf = (path: string): number | undefined => {
     const span = pathSpan(places, path)
     return span === undefined ? undefined : lines.position(span.start).line
   }
-  const writtenAt = (line: number | undefined): Origin => ({
+  const writtenAt = ({ line, column }: Omit<WrittenText, "text">): Origin => ({
     kind: "source",
     label: line === undefined ? "the source" : `line ${line}`,
-    ...(line !== undefined && { line }),
+    ...(line !== undefined && { line, column }),
   })
 
   const spread = (expression: Expression, written: StringNode | undefined, line: number | undefined): Part[] => {
@@ -59,17 +80,17 @@ export function traceTemplate(
         literal = nextLiteral(written, literal, part)
         return linesOf(part, written, literal, lines, line).map((one) => ({
           text: one.text,
-          origin: writtenAt(one.line),
+          origin: writtenAt(one),
         }))
       })
     }
     if (expression.op === "literal" && typeof expression.value === "string") {
       return linesOf(expression.value, written, 0, lines, line).map((one) => ({
         text: one.text,
-        origin: writtenAt(one.line),
+        origin: writtenAt(one),
       }))
     }
-    const inner = named(expression, plan, node)
+    const inner = named(expression, plan, place?.node)
     if (inner !== null) return spread(inner.value, undefined, lineOf(inner.path))
     if (expression.op === "default") {
       const left = known.of(expression.left, place)
@@ -80,7 +101,7 @@ export function traceTemplate(
     return [{ text, origin: originOf(expression, place) }]
   }
 
-  const parts = spread(template, stringOf(program, node.name, property), lineOf(`${node.id}.${property}`))
+  const parts = spread(template, written, lineOf(path))
   return align(parts, rendered) ?? align(parts.map(onlyWritten), rendered)
 }
 
@@ -88,11 +109,11 @@ export function traceTemplate(
 function named(
   expression: Expression,
   plan: Plan,
-  node: AgentNode,
+  node: AgentNode | undefined,
 ): { readonly value: Expression; readonly path: string } | null {
   if (expression.op !== "reference") return null
   const { root } = expression
-  if (root.kind === "local") {
+  if (root.kind === "local" && node !== undefined) {
     const local = node.locals.find(({ key }) => key === root.name)
     return local === undefined ? null : { value: local.value, path: `${node.id}.dynamic.${root.name}` }
   }
@@ -152,6 +173,12 @@ function nextLiteral(written: StringNode | undefined, last: number, text: string
   return written?.texts.indexOf(text, last + 1) ?? -1
 }
 
+interface WrittenText {
+  readonly text: string
+  readonly line: number | undefined
+  readonly column: number
+}
+
 /** A literal piece by the lines of the source that it stands on. `around`: the line of the property, for a text whose own is not known. */
 function linesOf(
   text: string,
@@ -159,12 +186,15 @@ function linesOf(
   position: number,
   lines: LineMap,
   around: number | undefined,
-): { readonly text: string; readonly line: number | undefined }[] {
+): WrittenText[] {
   const start = written === undefined || position < 0 ? undefined : startOf(written, position)
-  if (written === undefined || start === undefined) return [{ text, line: around }]
-  const first = lines.position(start).line + (written.block && position === 0 ? 1 : 0)
-  if (!written.block) return [{ text, line: first }]
-  return text.split(/(?<=\n)/).map((line, at) => ({ text: line, line: first + at }))
+  if (written === undefined || start === undefined) return [{ text, line: around, column: 1 }]
+  const { line, column } = lines.position(start)
+  if (!written.block) return [{ text, line, column: position === 0 ? column + 1 : column }]
+  const first = position === 0 ? line + 1 : line
+  return text
+    .split(/(?<=\n)/)
+    .map((one, at) => ({ text: one, line: first + at, column: at > 0 || position === 0 ? 1 : column }))
 }
 
 /** Where a literal piece begins: with the string, or behind the interpolation before it. */

@@ -14,6 +14,7 @@ import { fileRoutes } from "./files.ts"
 import { hookRoutes } from "./hooks.ts"
 import { mcpRoutes } from "./mcp.ts"
 import { operationRoutes } from "./operations.ts"
+import { originsRoute } from "./origins.ts"
 import { questionRoutes } from "./questions.ts"
 import { rerunRoute } from "./rerun.ts"
 import { runActionRoutes } from "./run-actions.ts"
@@ -40,6 +41,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   executeRoute(app, parts)
   rerunRoute(app, parts)
   runRoutes(app, parts)
+  originsRoute(app, parts)
   sourceRoutes(app, parts)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts, (request) => request.isOperator || (server.keys.length === 0 && server.loopback))

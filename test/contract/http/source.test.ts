@@ -186,6 +186,7 @@ describe("the other routes", async () => {
       "/runs/{run_id}",
       "/execute/{run_id}/request",
       "/execute/{run_id}/calls/{call_id}",
+      "/execute/{run_id}/origins",
       "/execute/{run_id}/events",
       "/runs/{run_id}/events",
       "/execute/{run_id}/questions",
