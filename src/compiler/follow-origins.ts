@@ -1,22 +1,10 @@
 import { hash } from "node:crypto"
-import type { JsonObject } from "../base/json-value.ts"
 import { compile } from "../compile.ts"
 import type { WireError } from "../log/events.ts"
-import type { RunState } from "../log/run-state.ts"
 import { originPaths, type OriginPath } from "../origins/origin-paths.ts"
-import type { TextRange } from "../origins/shared-words.ts"
 import { LineMap } from "../source/line-map.ts"
 import { reachOf } from "../trust/reach.ts"
-import { rulesOf, sourceError, type SourceToCompile } from "./source-jobs.ts"
-
-/** A run that is followed backwards from a part of its output. */
-export interface OriginsJob extends SourceToCompile {
-  readonly kind: "origins"
-  readonly input: JsonObject
-  readonly state: RunState
-  readonly path: string
-  readonly part: Partial<TextRange>
-}
+import { rulesOf, sourceError, type OriginsJob } from "./source-jobs.ts"
 
 /** `paths` is null where the output has no such path. */
 export type FollowedOrigins = { readonly paths: readonly OriginPath[] | null } | { readonly error: WireError }

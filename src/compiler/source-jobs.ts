@@ -19,6 +19,8 @@ import { mayWait } from "../plan/may-wait.ts"
 import { planTriggers, secretsOfRuns, type TriggerPlan } from "../plan/plan-triggers.ts"
 import { prepare } from "../plan/prepare.ts"
 import type { WireError, ErrorIssue } from "../log/events.ts"
+import type { RunState } from "../log/run-state.ts"
+import type { TextRange } from "../origins/shared-words.ts"
 import { inputOf, unfulfilled } from "../run/values/input-of.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 import { isError, toIssue, type Issue, type Diagnostic } from "../source/diagnostic.ts"
@@ -27,7 +29,6 @@ import type { SourceText } from "../source/source-files.ts"
 import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
-import type { OriginsJob } from "./follow-origins.ts"
 import { boundedIssues } from "./bounded-issues.ts"
 import { versionOf } from "./version-of.ts"
 import { sourceFormattedLength, sourceIssues } from "../base/limits.ts"
@@ -86,6 +87,15 @@ export interface ValidateJob extends SourceToCompile {
   readonly reach?: boolean | undefined
   /** An older version: the answer says what the change means. */
   readonly compareWith?: SourceText | undefined
+}
+
+/** A run that is followed backwards from a part of its output. */
+export interface OriginsJob extends SourceToCompile {
+  readonly kind: "origins"
+  readonly input: JsonObject
+  readonly state: RunState
+  readonly path: string
+  readonly part: Partial<TextRange>
 }
 
 export type Planned = { readonly plan: Plan } | { readonly error: WireError }
