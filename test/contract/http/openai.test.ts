@@ -96,6 +96,13 @@ chat { message: input.question reply: output.text }
 output { text: ask.review.note }
 `
 
+const waits = `
+input { question: string }
+wait done { event: "chat.done" output { text: string } }
+chat { message: input.question reply: output.text }
+output { text: wait.done.text }
+`
+
 const noChat = `
 input { question: string }
 output { text: input.question }
@@ -146,6 +153,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
     "asks-halves.wire": chatOf(`${halving.origin}/v1`)
       .replace("agent answer", 'ask go { question: "Go on?" output { on: boolean } }\nagent answer')
       .replace("Echo {{ input.question }}", "Echo {{ input.question }} {{ ask.go.on }}"),
+    "waits.wire": waits,
     "no-chat.wire": noChat,
     "broken.wire": "agent {",
   })
@@ -201,6 +209,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
       "rejected",
       "support",
       "tickets/echo",
+      "waits",
     ])
     assert.equal((await client.models.retrieve("tickets/echo")).id, "tickets/echo")
     await assert.rejects(client.models.retrieve("suport"), refusedWith(404, "model", "model_not_found"))
@@ -629,6 +638,19 @@ describe("workflows as models of OpenAI's APIs", async () => {
       const streamed = await client.responses.create({ model: "asks", input: "on" })
       const stream = client.responses.stream({ model: "asks", input: "no", previous_response_id: streamed.id })
       assert.equal((await stream.finalResponse()).output_text, "Answered: false")
+    })
+
+    it("say what a run waits for, which no message answers", async () => {
+      const first = await client.responses.create({ model: "waits", input: "go" })
+      assert.equal(first.output_text, "The run waits for the event chat.done (done).")
+      assert.deepEqual(first.metadata, {})
+      await assert.rejects(
+        client.responses.create({ model: "waits", input: "yes", previous_response_id: first.id }),
+        (error: unknown) => {
+          assert.match(String(error), /chat\.done \(done\)\. No message answers that/)
+          return refusedWith(400, "input", "invalid_request_error")(error)
+        },
+      )
     })
 
     it("stream what comes after an answer as it is written", async () => {

@@ -3,6 +3,7 @@ import * as api from "../../../api/openai.ts"
 import { jsonEqual } from "../../../base/json-equal.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../../log/events.ts"
+import { readWaitingFor } from "../../../log/waiting-for.ts"
 import { mayWait } from "../../../plan/may-wait.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import type { ChatRequest } from "../../../ports/store.ts"
@@ -20,7 +21,7 @@ import { inputOf, othersFromTexts, type ChatMessage, type ChatTurn } from "../ch
 import { chatRun, type ChatWorkflow } from "../chat/chat-workflow.ts"
 import { followReply, turnEnd } from "../chat/follow-reply.ts"
 import { replySource } from "../chat/reply-source.ts"
-import { readAnswer, textAnswerOf } from "../chat/waiting-reply.ts"
+import { readAnswer, textAnswerOf, waitingReply } from "../chat/waiting-reply.ts"
 import { noRetry, rejectedError } from "./face-errors.ts"
 import {
   flagIn,
@@ -251,7 +252,11 @@ async function answerWith(
 ): Promise<void> {
   const { run_id } = row
   const last = ends.at(-1)
-  const ids = last?.type === "run_waiting" ? last.data.questions : []
+  const waitingFor = last?.type === "run_waiting" ? readWaitingFor(last.data) : null
+  const ids = waitingFor?.questions ?? []
+  if (waitingFor !== null && ids.length === 0) {
+    throw wrongField("input", `${waitingReply(run_id, [], waitingFor, false)} No message answers that.`)
+  }
   const found = await Promise.all(ids.slice(0, 2).map((id) => parts.store.questions.one(run_id, id)))
   const open = found.filter((question) => question?.status === "open")
   const [question] = open
