@@ -28,6 +28,7 @@ import { WireworksError } from "./errors.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream, untilAnswered } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
+import { withSentFiles } from "./input-files.ts"
 import { headersOfFile, openContents, type FileContents, type SendFileOptions } from "./sent-file.ts"
 import { askingRun, RunWaiting, type AnswerOptions, type AskingRun } from "./run-waiting.ts"
 
@@ -46,6 +47,7 @@ export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spen
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
 export type { FileContents, SendFileOptions } from "./sent-file.ts"
+export { LocalFile } from "./input-files.ts"
 export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
 export type { RunStatsAnswer } from "../api/run-stats.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
@@ -222,7 +224,8 @@ export class WireworksClient {
     return this.#execute<Output>("/execute", withFiles(body), options)
   }
 
-  async #execute<Output>(path: string, body: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
+  async #execute<Output>(path: string, given: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
+    const body = await this.#sentBody(given, options)
     // With a key, an answer that was lost can be asked for again without a second run.
     const headers = keyHeader(options.idempotencyKey ?? randomKey())
     const { signal } = options
@@ -289,11 +292,20 @@ export class WireworksClient {
     return this.#stream<Output>(`${runPath(run_id)}/rerun`, body, options)
   }
 
+  /** Files of an input go before the run. */
+  async #sentBody(body: { readonly input?: unknown }, options: CallOptions): Promise<object> {
+    const input = await withSentFiles(body.input, (contents, about) =>
+      this.sendFile(contents, { ...about, ...(options.signal !== undefined && { signal: options.signal }) }),
+    )
+    return input === body.input ? body : { ...body, input }
+  }
+
   async *#stream<Output>(
     path: string,
-    body: object,
+    given: object,
     options: StreamOptions,
   ): AsyncGenerator<StreamEvent<Output>, void> {
+    const body = await this.#sentBody(given, options)
     // With a key, a start whose answer was lost can be asked for again without a second run.
     const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? randomKey()) }
     const open = (): Promise<Response> => this.#service.call("POST", path, body, options, headers)
@@ -314,7 +326,8 @@ export class WireworksClient {
     return this.#start("/execute", withFiles(body), options)
   }
 
-  async #start(path: string, body: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
+  async #start(path: string, given: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
+    const body = await this.#sentBody(given, options)
     const headers = { prefer: "respond-async", ...keyHeader(options.idempotencyKey) }
     const response = await this.#service.call("POST", path, body, options, headers)
     return objectIn<StartedAnswer>(response)

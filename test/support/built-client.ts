@@ -5,7 +5,7 @@ import { builtWire } from "./built-wire.ts"
 
 // The client as users import it.
 
-export const { createClient, RunWaiting, WireworksClient, WireworksError } = (await import(
+export const { createClient, LocalFile, RunWaiting, WireworksClient, WireworksError } = (await import(
   pathToFileURL(join(dirname(builtWire), "client.js")).href
 )) as typeof Sources
 

@@ -6,7 +6,8 @@ import type { TestContext } from "node:test"
 import { after, describe, it } from "node:test"
 import { fc } from "../../support/fast-check.ts"
 import type { StreamEvent } from "../../../src/client/client.ts"
-import { RunWaiting, WireworksClient, WireworksError } from "../../support/built-client.ts"
+import type { JsonObject } from "../../../src/base/json-value.ts"
+import { LocalFile, RunWaiting, WireworksClient, WireworksError } from "../../support/built-client.ts"
 import type { CuttingRules } from "../../support/cutting-proxy.ts"
 import { cuttingProxy } from "../../support/cutting-proxy.ts"
 import { fakeBackend, json, says } from "../../support/fake-backend.ts"
@@ -48,6 +49,35 @@ describe("the typed client", async () => {
     assert.equal(output.message, "Hello, Ada.")
     const record = await client.run(run_id)
     assert.deepEqual([record.status, record.output, record.last_event_id], ["completed", { message: "Hello, Ada." }, 5])
+  })
+
+  it("sends files of an input: small ones with it, large ones before it", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-client-"))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, "large.txt")
+    writeFileSync(path, "x".repeat(70_000))
+    const workflow_source = "input { files: [object], n: integer }\noutput { files: input.files, n: input.n }\n"
+    const stream = new Blob(["streamed"]).stream() as ReadableStream<Uint8Array>
+    const files = [
+      new Blob(["ab"], { type: "text/plain" }),
+      new File(["c"], "c.md"),
+      Buffer.from("é"),
+      new LocalFile(path, { media_type: "text/plain" }),
+      stream,
+      { path },
+    ]
+    const input = { files, n: 1 } as unknown as JsonObject
+    const { output } = await client.execute<{ files: Record<string, string>[]; n: number }>({ workflow_source, input })
+    const [blob, named, bytes, local, streamed, plain] = output.files
+    assert.deepEqual(blob, { data: "YWI=", media_type: "text/plain" })
+    assert.deepEqual(named, { data: "Yw==", name: "c.md" })
+    assert.deepEqual(bytes, { data: "w6k=" })
+    assert.deepEqual(plain, { path })
+    assert.equal(output.n, 1)
+    const { name, media_type, bytes: size } = await client.fileMeta(local?.["file_id"] ?? "")
+    assert.deepEqual([name, media_type, size], ["large.txt", "text/plain", 70_000])
+    const contents = await client.file(streamed?.["file_id"] ?? "")
+    assert.equal(await new Response(contents).text(), "streamed")
   })
 
   it("reads a file on disk, and those that it uses, from the nearest folder with `wireworks.json`", async (t) => {
