@@ -27,6 +27,7 @@ export interface TestRun {
   readonly remarks: readonly string[]
   /** The run failed, against what the test expects: it may not have come to everything that it asks. */
   readonly cutShort: boolean
+  readonly output: JsonValue
 }
 
 /** A row of a test's data. */
@@ -59,6 +60,7 @@ export async function runTest(
     duration_ms: 0,
     remarks: [],
     cutShort: true,
+    output: null,
   })
   const where = row === null ? "" : ` (${row.file}:${row.line})`
   let input: JsonObject
@@ -133,7 +135,8 @@ async function holdAgainst(
       }
     }
   }
-  return { failures, usage, duration_ms, remarks, cutShort: error !== null && !test.fails }
+  const cutShort = observed.misses.length > 0 || (error !== null && !test.fails)
+  return { failures, usage, duration_ms, remarks, cutShort, output: observed.output }
 }
 
 /** Reported even when the workflow handled it: a test that continues without a recorded answer tests something else. */

@@ -26,6 +26,8 @@ const recordingVersion = 1
 /** A recording in use by the runs of one test file. */
 export class Recording {
   readonly mode: RecordingMode
+  /** Whether the model is asked at a place (`agent.reply`) for what is not recorded, though the rest is played. */
+  readonly asksAt: (path: string) => boolean
   readonly #exchanges = new Map<string, { request: JsonObject; answers: (JsonValue | undefined)[] }>()
   /** How many answers of each key were used. */
   readonly #used = new Map<string, number>()
@@ -33,8 +35,9 @@ export class Recording {
   readonly #open = new Map<string, Promise<JsonValue>>()
   #changed = false
 
-  constructor(mode: RecordingMode, exchanges: Exchanges = {}) {
+  constructor(mode: RecordingMode, exchanges: Exchanges = {}, asksAt: (path: string) => boolean = () => false) {
     this.mode = mode
+    this.asksAt = asksAt
     for (const [key, { request, answers }] of Object.entries(exchanges)) {
       this.#exchanges.set(key, { request, answers: answers.map((answer) => answer ?? undefined) })
     }

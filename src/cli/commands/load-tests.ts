@@ -25,11 +25,12 @@ export interface LoadedTests {
   readonly files: readonly string[]
 }
 
-/** A test file with its workflow and its data. Throws `CannotTest`. */
+/** A test file with its workflow, as `change` has it, and its data. Throws `CannotTest`. */
 export function loadTests(
   { file, root: given }: FoundSource,
   secretsOf: (plan: Plan) => JsonObject,
   palette: Palette,
+  change: (source: string) => string = (source) => source,
 ): LoadedTests {
   const root = rootFor(file, given)
   const source = readSource(file)
@@ -39,8 +40,9 @@ export function loadTests(
   const workflow = join(dirname(file), testedFile(compiled.program.tree, basename(file)))
   const tested = readFoundSource(workflow, root)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
-  const { plan, diagnostics, text, paths } = compileFile(workflow, tested.text, root)
-  refuseErrors(workflow, tested.text, diagnostics, palette)
+  const changed = change(tested.text)
+  const { plan, diagnostics, text, paths } = compileFile(workflow, changed, root)
+  refuseErrors(workflow, changed, diagnostics, palette)
   const { tests, judges } = compiled
   if (plan === undefined || tests === undefined || judges === undefined) {
     throw new Error(`${file} has no errors, and cannot run`)

@@ -1,27 +1,30 @@
 import { standardOutput } from "../terminal/screen.ts"
 import { addTestAdd } from "./test-add.ts"
-import { existsSync, watch } from "node:fs"
-import { dirname, resolve } from "node:path"
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
 import type { Command } from "commander"
 import type { JsonObject } from "../../base/json-value.ts"
 import { rootOf } from "../../compiler/folder-texts.ts"
 import { isTestFile } from "../../compile-tests.ts"
-import type { Plan } from "../../plan/plan-shape.ts"
+import { reportVariants, showVariants, worse, type VariantColumn } from "../../testing/compare-variants.ts"
 import { showComparison } from "../../testing/compare-models.ts"
 import type { BrokenFile, Report } from "../../testing/report.ts"
 import { reportJson } from "../../testing/report-json.ts"
 import { reportJunit } from "../../testing/report-junit.ts"
-import type { Suite, TestResult } from "../../testing/run-suites.ts"
+import type { TestResult } from "../../testing/run-suites.ts"
 import { casesOf, runCases } from "../../testing/run-suites.ts"
 import { complain, reportBug } from "../terminal/complain.ts"
 import type { RecordedTestEngines, Recording, RecordingMode } from "../compose/compose-runs.ts"
+import { changeOf } from "./change-of-files.ts"
 import { findSources, type FoundSource } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
 import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
-import { parseObject, readSecret, readText } from "./given-values.ts"
-import { validateRequest } from "../../run/validate-request.ts"
+import { parseObject, readText } from "./given-values.ts"
+import { SecretValues } from "./test-secrets.ts"
+import { readVariants, type SourceVariant } from "./test-variants.ts"
+import { played, sourceVariants, variantsOf, type ModelChoice, type Variant } from "./variant-suites.ts"
 import { readSettings } from "../compose/settings.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor, plain } from "../terminal/terminal.ts"
@@ -37,6 +40,8 @@ interface TestFlags {
   readonly secret?: readonly string[]
   readonly secretsFile?: string
   readonly model?: readonly string[]
+  readonly variants?: string
+  readonly json?: true
 }
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
@@ -56,6 +61,11 @@ export function testCommand(test: Command): void {
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--model <name=id>", "run with another model id; several are compared in a table", several)
+    .option(
+      "--variants <file>",
+      "run the tests with each of these variants of an agent, and compare; only its model is called",
+    )
+    .option("--json", "the same as --reporter json")
     .addHelpText(
       "after",
       `
@@ -64,10 +74,14 @@ Examples:
   wire test triage.test.wire -t outage
   wire test --record --secret api_key=env:OPENAI_API_KEY
   wire test --live --model fast=gpt-5-mini --model fast=gpt-5-nano
+  wire test triage.test.wire --variants variants.json
   wire test --reporter junit > results.xml
   wire test add 4f2a… triage.wire
 
-Exit code: 0 when all tests pass, 1 when one fails, 2 when something could not run: a broken file, a missing data file, -t that
+variants.json: [{ "name": "short", "agent": "reply", "instruction": "Answer {{ input.mail }} in one sentence." }]; also "system", "model",
+"inference" and a whole "source", beside or instead of "instruction".
+
+Exit code: 0 when all tests pass, 1 when one fails, or a variant fails an expectation that the file itself passes, 2 when something could not run: a broken file, a missing data file, -t that
 matches nothing, a secret without a value. Playing needs no secrets and opens no connection.`,
     )
     .action(async (paths: string[], flags: TestFlags) => {
@@ -88,29 +102,38 @@ interface Asked {
   readonly secrets: readonly string[]
   readonly secretsFile: JsonObject
   readonly models: readonly ModelChoice[]
-}
-
-interface ModelChoice {
-  readonly name: string
-  readonly id: string
+  /** Null where there are none. */
+  readonly variants: readonly SourceVariant[] | null
 }
 
 function readFlags(paths: readonly string[], flags: TestFlags): Asked {
   const { record, live, title = null, secret = [], model = [] } = flags
-  const reporter = reporters.find((each) => each === flags.reporter)
+  const reporter = flags.json === true ? "json" : reporters.find((each) => each === flags.reporter)
   if (reporter === undefined)
     throw new WrongValue(`--reporter is "${flags.reporter}": it must be pretty, json or junit.`)
   if (record === true && live === true) throw new WrongValue("Give --record or --live, not both.")
   const mode = record === true ? "record" : live === true ? "live" : "play"
   if (model.length > 0 && mode === "play")
     throw new WrongValue("--model needs --record or --live: nothing is recorded of it.")
+  const variants = flags.variants === undefined ? null : readVariants(readText(flags.variants), flags.variants)
+  if (variants !== null && (mode !== "play" || model.length > 0 || reporter === "junit"))
+    throw new WrongValue("--variants takes neither --record, --live, --model nor --reporter junit.")
   const models = model.map((assignment) => {
     const [, name, id] = /^([A-Za-z_]\w*)=(.+)$/s.exec(assignment) ?? []
     if (name === undefined || id === undefined) throw new WrongValue(`--model ${assignment}: write it as name=id.`)
     return { name, id }
   })
   const secretsFile = flags.secretsFile === undefined ? {} : parseObject(readText(flags.secretsFile), flags.secretsFile)
-  return { paths: paths.length === 0 ? ["."] : paths, title, mode, reporter, secrets: secret, secretsFile, models }
+  return {
+    paths: paths.length === 0 ? ["."] : paths,
+    title,
+    mode,
+    reporter,
+    secrets: secret,
+    secretsFile,
+    models,
+    variants,
+  }
 }
 
 interface Outcome {
@@ -136,7 +159,12 @@ async function testOnce(asked: Asked): Promise<Outcome> {
   }
   secrets.refuseUnknown(loaded.length > 0)
   const watched = [...files.map(({ file }) => file), ...loaded.flatMap((one) => one.files)]
-  const variants = variantsOf(loaded, asked)
+  const variants =
+    asked.variants === null
+      ? variantsOf(loaded, asked.models)
+      : sourceVariants(asked.variants, files, (found, change) => {
+          return loadTests(found, (plan) => secrets.of(plan), palette, change)
+        })
   const matches = (title: string): boolean => asked.title === null || title.includes(asked.title)
   const [first] = variants
   const count = first === undefined ? 0 : casesOf(first.suites, matches).length
@@ -147,7 +175,7 @@ async function testOnce(asked: Asked): Promise<Outcome> {
       isEmpty: true,
     })
   }
-  if (asked.mode !== "play") {
+  if (asked.mode !== "play" || asked.variants !== null) {
     secrets.refuseMissing(loaded.filter(({ suite }) => suite.tests.some(({ plan }) => matches(plan.title))))
   }
   const code = await runVariants(asked, variants, matches, broken, startedAt)
@@ -173,90 +201,6 @@ function testFiles(paths: readonly string[]): { readonly files: FoundSource[]; r
   return { files: [...files.values()], misses }
 }
 
-/** Secrets of the command line, for whichever workflow has them. */
-class SecretValues {
-  readonly #assignments: readonly string[]
-  readonly #known = new Set<string>()
-
-  readonly #file: JsonObject
-
-  constructor(assignments: readonly string[], file: JsonObject) {
-    this.#assignments = assignments
-    this.#file = file
-  }
-
-  of(plan: Plan): JsonObject {
-    const own = new Set(plan.secrets.fields.map(({ name }) => name))
-    const given = Object.fromEntries(
-      this.#assignments.flatMap((assignment) => {
-        const [name, value] = readSecret(assignment, plan, process.env)
-        if (!own.has(name)) return []
-        this.#known.add(name)
-        return [[name, value]]
-      }),
-    )
-    const filed = Object.fromEntries(Object.entries(this.#file).filter(([name]) => own.has(name)))
-    return { ...filed, ...given }
-  }
-
-  refuseUnknown(anyLoaded: boolean): void {
-    if (!anyLoaded) return
-    for (const assignment of this.#assignments) {
-      const name = assignment.slice(0, assignment.indexOf("="))
-      if (!this.#known.has(name)) throw new WrongValue(`--secret ${name}: no workflow here has a secret of that name.`)
-    }
-  }
-
-  /** A placeholder goes to no backend: it would be refused there, far from the cause, or kept in a log. */
-  refuseMissing(loaded: readonly LoadedTests[]): void {
-    for (const { suite } of loaded) {
-      for (const plan of [suite.tested.plan, suite.tested.judges]) {
-        const [issue] = validateRequest({ ...plan, input: noInput }, {}, this.of(plan))?.issues ?? []
-        if (issue === undefined) continue
-        const [, name = "name"] = /^secrets\.(\w+)/.exec(issue.path) ?? []
-        throw new WrongValue(
-          `${suite.file}: ${issue.message}. Give it with --secret ${name}=env:VARIABLE, or with --secrets-file.`,
-        )
-      }
-    }
-  }
-}
-
-const noInput = { kind: "record", fields: [] } as const
-
-/** The same tests, with one model id replaced or none. */
-interface Variant {
-  readonly model: ModelChoice | null
-  readonly suites: readonly Suite[]
-}
-
-function variantsOf(loaded: readonly LoadedTests[], { models }: Asked): Variant[] {
-  const suites = loaded.map(({ suite }) => suite)
-  if (models.length === 0) return [{ model: null, suites }]
-  return models.map((model) => {
-    const known = suites.flatMap(({ tested }) => [tested.plan, tested.judges])
-    if (suites.length > 0 && !known.some((plan) => Object.hasOwn(plan.models, model.name))) {
-      throw new WrongValue(`--model ${model.name}: no workflow here has a model of that name.`)
-    }
-    return {
-      model,
-      suites: suites.map((suite) => {
-        const { tested } = suite
-        return {
-          ...suite,
-          tested: { ...tested, plan: withModel(tested.plan, model), judges: withModel(tested.judges, model) },
-        }
-      }),
-    }
-  })
-}
-
-function withModel(plan: Plan, { name, id }: ModelChoice): Plan {
-  const model = plan.models[name]
-  if (model === undefined) return plan
-  return { ...plan, models: { ...plan.models, [name]: { ...model, id: { op: "literal", value: id } } } }
-}
-
 async function runVariants(
   asked: Asked,
   variants: readonly Variant[],
@@ -280,10 +224,11 @@ async function runVariants(
     const progress = new TestProgress(total)
     try {
       for (const variant of variants) {
-        const cases = casesOf(variant.suites, matches).filter(({ suite }) => recordings.has(suite.file))
+        const own = played(recordings, engines, variant)
+        const cases = casesOf(variant.suites, matches).filter(({ suite }) => own.has(suite.file))
         const results = await runCases(
           cases,
-          ({ file }, sample) => engines.engine(recordings.get(file) ?? engines.recording("play", {}), sample),
+          ({ file }, sample) => engines.engine(own.get(file) ?? engines.recording("play", {}), sample),
           (result) => progress.done(result),
           stopped.signal,
         )
@@ -315,8 +260,10 @@ async function runVariants(
   const results = outcomes.flatMap((outcome) => outcome.results)
   const linesOf = new Map(variants.flatMap(({ suites }) => suites.map(({ file, lines }) => [file, lines])))
   const report: Report = { results, broken, lineOf: (file, offset) => linesOf.get(file)?.position(offset).line ?? 1 }
-  write(asked, report, outcomes, performance.now() - startedAt)
+  const columns = outcomes.map(({ variant: { name }, results: own }) => ({ name, results: own }))
+  write(asked, report, columns, performance.now() - startedAt)
   if (broken.length > 0) return 2
+  if (asked.variants !== null) return worse(columns).length === 0 ? 0 : 1
   return results.every(({ passed }) => passed) ? 0 : 1
 }
 
@@ -357,24 +304,30 @@ function keepRecordings(
 }
 
 function write(
-  { reporter, models }: Asked,
+  { reporter, models, variants }: Asked,
   report: Report,
-  outcomes: readonly { readonly variant: Variant; readonly results: readonly TestResult[] }[],
+  columns: readonly VariantColumn[],
   elapsed_ms: number,
 ): void {
-  const columns = outcomes.map(({ variant: { model }, results }) => ({
-    name: model === null ? "" : `${model.name}=${model.id}`,
-    results,
-  }))
+  const named = columns.map(({ name, results }) => ({ name: name ?? "", results }))
   switch (reporter) {
     case "json":
-      standardOutput.document(`${reportJson(report, models.length === 0 ? [] : columns)}\n`)
+      standardOutput.document(
+        variants === null
+          ? `${reportJson(report, models.length === 0 ? [] : named)}\n`
+          : `${reportVariants(columns, report.broken)}\n`,
+      )
       return
     case "junit":
       standardOutput.document(`${reportJunit(report)}\n`)
       return
     case "pretty":
-      if (models.length > 1) standardOutput.print(`${showComparison(columns)}\n`)
+      if (variants !== null) {
+        for (const { problem } of report.broken) complain(problem)
+        standardOutput.print(showVariants(columns))
+        return
+      }
+      if (models.length > 1) standardOutput.print(`${showComparison(named)}\n`)
       standardOutput.print(reportPretty(report, elapsed_ms, paletteFor(standardOutput)))
   }
 }
@@ -390,29 +343,4 @@ async function testAgainAndAgain(asked: Asked): Promise<Outcome> {
     await changeOf(outcome.files.length === 0 ? asked.paths : outcome.files, stop.signal)
     if (stop.signal.aborted) return outcome
   }
-}
-
-/** Editors save in several steps: a change counts once nothing more has happened for a moment. */
-const settleMs = 100
-
-function changeOf(files: readonly string[], signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    let timer: NodeJS.Timeout | undefined
-    // Folders, for many editors replace a file instead of writing it.
-    const watchers = [...new Set(files.map((file) => dirname(resolve(file))))].map((folder) =>
-      watch(folder, (_, name) => {
-        if (name !== null && !/\.(?:wire|jsonl?)$/.test(name)) return
-        if (name !== null && name.endsWith(".recording.json")) return
-        clearTimeout(timer)
-        timer = setTimeout(end, settleMs)
-      }),
-    )
-    const end = (): void => {
-      clearTimeout(timer)
-      for (const watcher of watchers) watcher.close()
-      signal.removeEventListener("abort", end)
-      done()
-    }
-    signal.addEventListener("abort", end, { once: true })
-  })
 }

@@ -84,7 +84,8 @@ export async function composeRuns(
 export interface RecordedTestEngines {
   /** For one sample of a test. */
   engine(recording: Recording, sample: number): TestEngine
-  recording(mode: RecordingMode, exchanges: Exchanges): Recording
+  /** `asksAt`: where a model is asked what is not recorded, though the rest is played. */
+  recording(mode: RecordingMode, exchanges: Exchanges, asksAt?: (path: string) => boolean): Recording
   /** Null for a text that is no recording. */
   read(text: string): Exchanges | null
   write(exchanges: Exchanges): string
@@ -124,7 +125,7 @@ export async function composeTests(
         }
       },
     }),
-    recording: (mode, exchanges) => new Recording(mode, exchanges),
+    recording: (mode, exchanges, asksAt) => new Recording(mode, exchanges, asksAt),
     read: readRecording,
     write: writeRecording,
     async close() {
