@@ -71,7 +71,7 @@ export function changeSource(written: string, variant: SourceVariant): string | 
   const { tree } = parse(source)
   const agent = tree.declarations.find((one) => one.kind === "agent" && one.name.text === variant.agent)
   if (agent?.kind !== "agent" || agent.body === undefined) return null
-  const items = agent.body.items as readonly Property[]
+  const { items } = agent.body
   const edits: { readonly start: number; readonly end: number; readonly text: string }[] = []
   const set = (name: string, text: string): void => {
     const own = items.find((item) => item.name.text === name)
