@@ -58,6 +58,8 @@ export class BatchLane {
   #scouted: (() => void) | null = null
   #scoutOf = -1
   #flushing = false
+  /** A batch is being made, and waits for the reservations of its calls: nothing is sent without them. */
+  #gathering = false
   /** Reservations that are not granted yet. */
   readonly #reserving = new Set<Promise<void>>()
   /** Iterations that have no room in the limits or budgets. */
@@ -204,7 +206,7 @@ export class BatchLane {
 
   /** Where no item can go on by itself, those that wait are sent. */
   #flushSoon(): void {
-    if (this.#working > 0 || this.#flushing || this.#running.signal.aborted) return
+    if (this.#working > 0 || this.#flushing || this.#gathering || this.#running.signal.aborted) return
     this.#flushing = true
     this.#busyWith(
       (async () => {
@@ -240,8 +242,12 @@ export class BatchLane {
     if (this.#reserving.size > 0) {
       const stop = new AbortController()
       const patience = this.#running.ports.clock.sleep(reserveMs, stop.signal).catch(() => undefined)
+      this.#gathering = true
       await Promise.race([Promise.all(this.#reserving), patience])
+      this.#gathering = false
       stop.abort()
+      // Items may have come back meanwhile.
+      if (this.#waiting.size > 0) this.#flushSoon()
     }
     const ready = this.#takeReady()
     if (ready.length > 0 && ready.length < leastBatchItems) return this.#leave(ready, "few")

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { test } from "node:test"
+import type { BudgetsAnswer } from "../../../src/api/spending.ts"
 import { BatchVendorServer, batchSource, tickets } from "../../support/batch-world.ts"
 import { startService } from "./start-service.ts"
 
@@ -45,4 +49,33 @@ test("a run that waits for a batch is a 202 with its id, its record shows the ba
   const events = await (await service.get(`/execute/${run_id}/events`, { accept: "text/event-stream" })).text()
   assert.match(events, /event: workflow_cancelled/)
   assert.equal(vendor.count("POST", /cancel$/), 1)
+})
+
+test("the items of a batch reserve from the caller's budget together, and make one batch", async (t) => {
+  const vendor = new BatchVendorServer(100_000_000)
+  const source = batchSource(await vendor.start())
+  const folder = mkdtempSync(join(tmpdir(), "batch-budgets-"))
+  const file = join(folder, "budgets.json")
+  writeFileSync(file, JSON.stringify({ callers: { "*": { tokens_per_month: 500_000 } } }))
+  t.after(async () => {
+    await vendor.close()
+    rmSync(folder, { recursive: true })
+  })
+  // A call is worth more than a slice of this budget, so that reservations come one after the other.
+  const service = await startService({ STORE: "sqlite", DATA_DIR: folder, BUDGETS: file })
+  const answer = await service.post("/execute", { workflow_source: source, input: { tickets: tickets(40) } })
+  assert.equal(answer.status, 202, await answer.clone().text())
+  const { run_id, batches } = (await answer.json()) as Waiting
+  assert.equal(batches.length, 1)
+  const record = (await (await service.get(`/execute/${run_id}`)).json()) as { batches: { total: number }[] }
+  assert.deepEqual(
+    record.batches.map(({ total }) => total),
+    [39],
+  )
+  const { budgets } = (await (await service.get("/budgets")).json()) as BudgetsAnswer
+  const [{ used, reserved } = { used: 0, reserved: 0 }] = budgets
+  assert.ok(used + reserved >= 39 * 8192, JSON.stringify(budgets))
+  await service.post(`/execute/${run_id}/cancel`, {})
+  const events = await (await service.get(`/execute/${run_id}/events`, { accept: "text/event-stream" })).text()
+  assert.doesNotMatch(events, /event: batch_left/)
 })
