@@ -23,6 +23,12 @@ export const requestIdempotencyKeyLength = 255
 export const requestSecrets = 256
 export const requestSecretBytes = 16_384
 export const requestAllSecretsBytes = 65_536
+/** Files in the input of a run. */
+export const requestFiles = 1_000
+/** What `text_of` reads at most. */
+export const fileTextBytes = 1_048_576
+/** Contents of files that one turn of a model, or one call of a tool, is given inline. */
+export const stepInlineBytes = 16_777_216
 
 export const runOpenQuestions = 1_000
 /** Unless the request says otherwise. */
@@ -296,6 +302,7 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         `${requestSecrets}; ${bytes(requestSecretBytes)} each, ${bytes(requestAllSecretsBytes)} in all`,
         "`input_error`",
       ),
+      row("files in the input of a run", `${groupDigits(requestFiles)}`, "`input_error`"),
     ],
     Runs: [
       row("runs at a time", null, "they wait", "MAX_RUNS"),
@@ -310,6 +317,8 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
         "MAX_CALLED",
       ),
       row("milliseconds of CPU of one call of [code](code.md)", null, "`limit_exceeded`", "CODE_MS"),
+      row("a file that `text_of` reads", bytes(fileTextBytes), "`evaluation_error`"),
+      row("files inline in one turn of a model", bytes(stepInlineBytes), "`limit_exceeded`"),
       row("milliseconds of CPU of all code of a run", null, "`limit_exceeded`", "CODE_MS_PER_RUN"),
       row(
         "memory of code, JSON of its result, what it writes to its console in a run",

@@ -4,6 +4,7 @@ import type { CheckContext } from "./check-context.ts"
 import { expectProperty, infer } from "./infer.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
+import { refuseFileInText } from "./misplaced-file.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
 
@@ -34,7 +35,9 @@ export function checkFile(checking: CheckContext, property: Syntax.Property, sco
 /** Any value will do: what is not a string is written as JSON. */
 function checkContent(checking: CheckContext, content: Syntax.Expression, scope: Scope): void {
   const type = infer(checking, content, scope)
-  if (!refuseAsset(checking, content, type, scope.path)) readableNull(checking, content, type, scope.path, "file")
+  if (refuseAsset(checking, content, type, scope.path)) return
+  if (!refuseFileInText(checking, content, type, { path: scope.path, assets: "none" }))
+    readableNull(checking, content, type, scope.path, "file")
 }
 
 function checkTexts(

@@ -8,6 +8,7 @@ import type { Type } from "../types/types.ts"
 import { constantPlace } from "./allowance.ts"
 import { checkCode } from "./check-code.ts"
 import type { CheckContext, Edge } from "./check-context.ts"
+import { isFileFunction } from "./function-table.ts"
 import { infer } from "./infer.ts"
 import { mustFit } from "./must-fit.ts"
 import type { LoopVariable } from "./program.ts"
@@ -60,7 +61,10 @@ function checkFunction(checking: CheckContext, name: string): void {
   const isKnown = declared !== undefined || !checking.recursive.has(name)
   const type: Type = declared ?? (isKnown ? bounded(found) : errorType)
   const calls = callsIn(checking, value, name).keys()
-  const usesCode = file !== undefined || [...calls].some((one) => checking.functions.get(one)?.usesCode === true)
+  const usesCode =
+    file !== undefined ||
+    callsFileFunction(value) ||
+    [...calls].some((one) => checking.functions.get(one)?.usesCode === true)
   checking.functions.set(name, { name: declaration.name, declaration, variables, result: type, code, usesCode })
 }
 
@@ -79,6 +83,14 @@ function callsIn(checking: CheckContext, value: Syntax.Expression, name: string)
     if (isOwn) remembered(calls, text, () => ({ span: node.name, path: `function.${name}` }))
   })
   return calls
+}
+
+function callsFileFunction(value: Syntax.Expression): boolean {
+  let found = false
+  eachCall(value, ({ name, receiver }) => {
+    found ||= receiver === undefined && isFileFunction(name.text)
+  })
+  return found
 }
 
 /** Calls back with every function that an expression calls. */

@@ -11,6 +11,7 @@ import { repeatOf } from "./repeat-of.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol, LoopVariable, StepSymbolOf } from "./program.ts"
 import { runScope, type AgentScope, type Scope } from "./scope.ts"
+import { refuseFileFields } from "./rules/unsupported-output.ts"
 import { typesOf } from "./types-of.ts"
 import { checkGuarded } from "./guarded.ts"
 import { inferCondition } from "./infer-operators.ts"
@@ -44,7 +45,9 @@ function stepSymbol<Step extends Syntax.StepDeclaration>(
 ): StepSymbolOf<Step> {
   const { kind, name, body, loop, brokenLoop } = declaration
   const written = propertyOf(body, "output")
-  const output = typesOf(checking, written, `${kind}.${name.text}.output`)
+  const path = `${kind}.${name.text}.output`
+  const output = typesOf(checking, written, path)
+  if (output !== undefined) refuseFileFields(checking, output, kind, path)
   // Whether it is one output or an array of them, a broken loop leaves open.
   const known: Type | undefined = written === undefined && isForTime(declaration) ? stringType : output
   const given: Type = known === undefined || brokenLoop ? errorType : known

@@ -1,3 +1,4 @@
+import { refuseFileFields } from "./rules/unsupported-output.ts"
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { isError, type Diagnostic } from "../source/diagnostic.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -49,7 +50,10 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   checkInfiniteTypes(checking)
   checkFunctions(checking)
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
-  if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
+  if (secretsBlocks.length > 0) {
+    checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
+    refuseFileFields(checking, checking.secrets, "secrets", "secrets")
+  }
   checkFileImports(checking, imports)
   checkWorkflows(checking)
   declareSteps(checking)

@@ -4,6 +4,7 @@ import { membersOf } from "../types/members-of.ts"
 import {
   anyType,
   booleanType,
+  fileType,
   integerType,
   noElementType,
   numberType,
@@ -80,6 +81,7 @@ function list(words: string, wanted: readonly Type[] = []): Taken {
 }
 
 export const text = plain("a string", stringType, '""')
+const file = plain("a file", fileType)
 const date = plain("a date", stringType)
 const number = plain("a number", numberType, "0")
 const integer = plain("an integer", integerType, "0")
@@ -398,11 +400,21 @@ const functionTable = {
   base64: row("base64(s)", [text], aText),
   from_base64: row("from_base64(s)", [text], always(maybe(stringType))),
   url_encode: row("url_encode(s)", [text], aText),
+  // They store and read contents (src/run/files/file-work.ts).
+  make_file: row("make_file(name, text, media_type) or make_file(name, text)", [text, text, text], always(fileType)),
+  text_of: row("text_of(file)", [file], aText),
   // It reads how a step ended, not a value (infer-failure.ts).
   failure: row("failure(step)", [step], always(failureType)),
 } as const satisfies Record<string, FunctionRow>
 
 export type FunctionName = keyof typeof functionTable
+
+/** Functions that store and read the contents of files: they take a while, and only a step of a run may call them. */
+export type FileFunctionName = "make_file" | "text_of"
+
+export function isFileFunction(name: string): name is FileFunctionName {
+  return name === "make_file" || name === "text_of"
+}
 
 /** Functions of values. */
 export type ValueFunctionName = Exclude<FunctionName, "failure">

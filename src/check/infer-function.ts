@@ -2,6 +2,8 @@ import { type Hint, write, writeDefault } from "../source/hint.ts"
 import { mapPairs } from "../syntax/map-pairs.ts"
 import { mixedHint } from "../syntax/object-parser.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { elementType } from "../types/element-type.ts"
+import { fieldType } from "../types/field-type.ts"
 import { membersOf } from "../types/members-of.ts"
 import { errorType, integerType, numberType, stringType } from "../types/primitives.ts"
 import { isAssignable, isLenient, nullable, resolve, withoutLiterals, withoutNull } from "../types/relations.ts"
@@ -12,10 +14,11 @@ import type { CheckContext } from "./check-context.ts"
 import { inferRounds } from "./infer-rounds.ts"
 import { reportUnknownFunction } from "./foreign-functions.ts"
 import type { Fit, Taken } from "./function-table.ts"
-import { functionRow, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
+import { functionRow, isFileFunction, isFunction, resultType, takenAt, takesCount, text } from "./function-table.ts"
 import { inferFailure } from "./infer-failure.ts"
 import { isSecret } from "./infer-operators.ts"
 import { isAsset } from "./misplaced-asset.ts"
+import { refuseComparedFile, refuseFileInText } from "./misplaced-file.ts"
 import { fixFor, mustFit } from "./must-fit.ts"
 import type { FunctionSymbol, LoopVariable } from "./program.ts"
 import { takeNumbers } from "./rules/inexact-integer.ts"
@@ -40,6 +43,10 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     return errorType
   }
   if (name === "failure") return inferFailure(checking, node, scope, infer)
+  if (isFileFunction(name) && (scope.values !== "run" || scope.withoutCode === true)) {
+    const message = `\`${name}\` stores or reads a file, which is not allowed in ${scope.place}`
+    checking.report("misplaced-expression", scope.path, node, message, "Call it in a step of the workflow.")
+  }
   const types = node.items.map((item) => inferItem(checking, item, scope, infer))
   // The parser reported what it could not read.
   if (node.items.some(({ kind }) => kind === "missing-expression")) return errorType
@@ -61,6 +68,12 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
   let fits = true
   for (const [at, item] of node.items.entries()) {
     const taken = takenAt(row, at, first, checking.types)
+    const type = types[at] ?? errorType
+    if (writesText(name) && refuseFileInText(checking, item, type, { path: scope.path, assets: "none" }))
+      return errorType
+    if (comparesValues(name) && refuseComparedFile(checking, item, [keyType(checking, types, name)], scope.path)) {
+      return errorType
+    }
     if (!mustTake(checking, item, types[at] ?? errorType, taken, node.form === "spread" ? "..." : name, scope))
       fits = false
     else if (taken.written !== undefined && fits) {
@@ -72,6 +85,21 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     type.kind === "error" || (type.kind === "record" && checking.incomplete.has(type))
   if (!fits || types.some(isUnknown)) return errorType
   return resultType(row, types, checking.types)
+}
+
+function writesText(name: string): boolean {
+  return name === "text" || name === "json"
+}
+
+function comparesValues(name: string): boolean {
+  return name === "unique" || name === "group_by" || name === "count_by"
+}
+
+/** What `unique` compares, and what `group_by` and `count_by` make keys of. */
+function keyType(checking: CheckContext, [list = errorType, named]: readonly Type[], name: string): Type {
+  const element = elementType(list, checking.types) ?? errorType
+  if (name === "unique") return element
+  return (named?.kind === "literal" ? fieldType(element, named.value, checking.types) : undefined) ?? errorType
 }
 
 /** Whether the function is one of one's own of which no more is known: a mistake in it was reported. */

@@ -13,6 +13,7 @@ import { wordOrString } from "../syntax/property-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { firstOf, maxListed, nearAnd } from "./known-list.ts"
+import { refuseComparedFile } from "./misplaced-file.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { outcomesOf } from "./outcomes-of.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
@@ -263,7 +264,9 @@ function checkEquality(
   scope: Scope,
 ): boolean {
   checking.fit(left, right)
-  if (left.kind === "null" || right.kind === "null") {
+  const isWithNull = left.kind === "null" || right.kind === "null"
+  if (!isWithNull && refuseComparedFile(checking, node, [left, right], scope.path)) return false
+  if (isWithNull) {
     const [tested, type] = right.kind === "null" ? [node.left, left] : [node.right, right]
     neverNull(checking, node, tested, type, scope)
     return true
@@ -407,6 +410,7 @@ function checkContains(
   if (isLenient(holder)) return true
   if (isText) return mustBe(checking, node.right, right, stringType, "A string is searched for a string", '""', scope)
   const element = union(elements.filter((one) => one !== undefined))
+  if (refuseComparedFile(checking, node, [element, right], scope.path)) return false
   checking.fit(right, element)
   if (nullable(right, types) && !nullable(element, types) && element.kind !== "any") {
     const written = checking.quote(node.right)
@@ -446,6 +450,7 @@ function checkIn(checking: CheckContext, node: Syntax.BinaryNode, left: Type, ri
   }
   if (isKeys) return mustBe(checking, node.left, left, stringType, "A key is a string", '""', scope)
   if (element === undefined || isLenient(element)) return true
+  if (refuseComparedFile(checking, node, [left, element], scope.path)) return false
   checking.fit(left, element)
   if (overlaps(exactType(checking, node.left), element, types)) return true
   const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(left)}`

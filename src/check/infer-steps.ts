@@ -5,6 +5,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { anyType, errorType, stringType } from "../types/primitives.ts"
 import { elementType, typeAt } from "../types/element-type.ts"
+import { fileFields } from "../types/file-value.ts"
 import { fieldType } from "../types/field-type.ts"
 import { asWritten, knownNames, listed, namesOf, nearAnd } from "./known-list.ts"
 import { listLabels, shownLabels, type Label } from "./match-choice.ts"
@@ -177,6 +178,8 @@ class Steps {
         return this.#unknown(step, () => namesOf(resolved.fields))
       case "variant":
         return this.#variantAccess(resolved, step)
+      case "file":
+        return this.#unknown(step, () => namesOf(fileFields.fields))
       case "map": {
         const span = { start: this.#chain.start, end: step.end }
         return this.#unknown(step, none, write(`at(${this.#before(step)}, ${JSON.stringify(step.name.text)})`, span))

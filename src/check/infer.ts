@@ -16,6 +16,7 @@ import { inferBinary, inferNot } from "./infer-operators.ts"
 import { inferSteps } from "./infer-steps.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
+import { refuseFileInText } from "./misplaced-file.ts"
 import { mustFit } from "./must-fit.ts"
 import {
   booleanType,
@@ -162,6 +163,7 @@ function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Sco
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
     if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
+    if (refuseFileInText(checking, interpolation, type, { path: scope.path, assets: inner.assets })) continue
     readableNull(checking, interpolation, type, scope.path, "interpolation")
   }
   return stringType

@@ -10,6 +10,7 @@ import { knownNames } from "./known-list.ts"
 import {
   booleanType,
   errorType,
+  fileType,
   integerType,
   nullType,
   numberType,
@@ -35,6 +36,7 @@ const builtIn: Readonly<Record<string, Type>> = {
   float: numberType,
   integer: integerType,
   object: objectType,
+  file: fileType,
 }
 
 export function isBuiltInType(name: string): boolean {

@@ -6,6 +6,7 @@ import { runType } from "../check/run-values.ts"
 import { isStepFunction } from "../check/step-functions.ts"
 import { messagesType } from "../check/chat-types.ts"
 import { integerType } from "../types/primitives.ts"
+import { fileFields } from "../types/file-value.ts"
 import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -352,7 +353,9 @@ export function fieldItems(program: Program, type: Type | undefined): Completion
       ? model.fields
       : model?.kind === "variant"
         ? [{ name: model.tag, type: tagType(model) }]
-        : []
+        : model?.kind === "file"
+          ? fileFields.fields
+          : []
   return fields.flatMap((field) => {
     const found = fieldType(plain, field.name, program.types)
     return found === undefined ? [] : [fieldItem({ ...field, type: found }, "")]

@@ -98,7 +98,7 @@ const following: Readonly<Record<ListWord | "[", readonly ListWord[]>> = {
 const longestList = 500
 /** Words that begin a type, or an entry of a list that is written out. */
 const otherLists =
-  /^(?:string|boolean|null|number|float|integer|object|schema|maybe|map|enum|variant|tool|resource|prompt|model|workflow)$/
+  /^(?:string|boolean|null|number|float|integer|object|file|schema|maybe|map|enum|variant|tool|resource|prompt|model|workflow)$/
 
 /** What may follow a part of a list from a list that ends before the token. */
 function clausesAt({ tokens, text }: Tree, index: number): readonly ListWord[] {

@@ -166,6 +166,7 @@ export const typeTexts: Readonly<Record<string, string>> = {
   float: "A number; the same as `number`.",
   integer: "A whole number.",
   object: "Any JSON object, with any fields.",
+  file: "A stored file, with its `name`, `media_type` and `bytes`; `asset` shows it to a model, and `text_of` reads its text.",
 }
 
 /** What the names at the start of a reference stand for. */

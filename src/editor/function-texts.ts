@@ -147,6 +147,16 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
     text: "The text that a Base64 text stands for; null where it is none, or its bytes are not UTF-8.",
     example: 'from_base64("aMOpbGxv")',
   },
+  make_file: {
+    text: "A file with this text. Without a media type it has that of its extension, else `text/plain`.",
+    example: 'make_file("report.md", "# Report")',
+    gives: "a file of the type `text/markdown`",
+  },
+  text_of: {
+    text: "The text of a file: UTF-8, at most 1 MiB.",
+    example: "text_of(input.notes)",
+    gives: "what the file says",
+  },
   failure: {
     text: "Why a step or a call with `on_failure: skip` failed; null where it completed. Of a loop, an array.",
     example: "failure(agent.draft)?.message",

@@ -1,5 +1,6 @@
 import type { ImportSymbol, Program } from "../check/program.ts"
 import { elementType } from "../types/element-type.ts"
+import { fileFields } from "../types/file-value.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { caseRecord, resolve, tagType, withoutNull } from "../types/relations.ts"
 import type { Field, RecordType, Type, VariantType } from "../types/types.ts"
@@ -197,7 +198,8 @@ function membersOf(program: Program, type: Type | undefined): readonly Type[] {
 /** The fields of that name: of a record one, of a union one for each member that has it. */
 export function fieldsOf(program: Program, type: Type | undefined, name: string): readonly Field[] {
   return membersOf(program, type).flatMap((member) => {
-    return (member.kind === "record" ? fieldNamed(member, name) : undefined) ?? []
+    const record = member.kind === "file" ? fileFields : member
+    return (record.kind === "record" ? fieldNamed(record, name) : undefined) ?? []
   })
 }
 

@@ -34,14 +34,23 @@ export interface TextPart {
 
 export interface ImagePart {
   readonly type: "image"
-  /** An http(s) URL or a data URL. */
+  /** An http(s) URL, a data URL, or the address of a file of the service. */
   readonly url: string
+  readonly stored?: StoredContents
+}
+
+/** A file of the service. Its contents take the place of the address when a model is called, and are kept nowhere else. */
+export type StoredContents = {
+  readonly media_type: string
+  readonly bytes: number
+  readonly sha256: string
 }
 
 export interface FilePart {
   readonly type: "document" | "video" | "audio"
-  /** An http(s) URL or a data URL. */
+  /** An http(s) URL, a data URL, or the address of a file of the service. */
   readonly url: string
+  readonly stored?: StoredContents
   /** Null: the adapter makes one up where its API wants one. */
   readonly name: string | null
   /** The author's description, and whether answers cite the document: for APIs with such options. Absent where the author sets none. */

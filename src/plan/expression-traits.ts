@@ -1,4 +1,5 @@
 import { remembered } from "../base/remembered.ts"
+import { isFileFunction } from "../check/function-table.ts"
 import type { ApprovalPlan, AssetExpression, Entry, Expression, ListExpression, Root } from "./expression.ts"
 
 /** What the engine wants to know of an expression before it evaluates it. */
@@ -36,6 +37,7 @@ export function traits(expression: Expression): Traits {
   const pure = !effectOps.has(op) && parts.every((part) => part.pure)
   const code = parts.reduce((sum, part) => sum + part.code, op === "own-function" ? (expression.code ?? 0) : 0)
   const lists = op === "list" || (op === "own-function" && expression.loops) || parts.some((part) => part.lists)
+  const withFiles = op === "function" && isFileFunction(expression.name)
   const found: Traits = {
     pure,
     code,
@@ -43,7 +45,11 @@ export function traits(expression: Expression): Traits {
     loops: lists || code > 0,
     secrets: parts.some((part) => part.secrets),
     local: parts.some((part) => part.local),
-    known: pure && !(op === "own-function" && expression.code !== undefined) && parts.every((part) => part.known),
+    known:
+      pure &&
+      !(op === "own-function" && expression.code !== undefined) &&
+      !withFiles &&
+      parts.every((part) => part.known),
     run: parts.some((part) => part.run),
     failures: op === "failure" || parts.some((part) => part.failures),
   }

@@ -40,8 +40,8 @@ export interface NewFile extends FileFacts, FileObject {
   readonly expires_at: number
   /** The most that the objects of its caller may take. */
   readonly most: number
-  /** The run that made it. Two runs make two files of the same contents, and one run that makes a file again makes the same. */
-  readonly made?: { readonly run_id: string; readonly step: string }
+  /** The run that made it, or got it as an input (`step` is null). Two runs make two files of the same contents, and one run that makes a file again makes the same. */
+  readonly made?: { readonly run_id: string; readonly step: string | null }
 }
 
 /**

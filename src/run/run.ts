@@ -21,7 +21,9 @@ import { stillWaiting } from "./batches/still-waiting.ts"
 import { OpenWaits } from "./waiting/open-waits.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
-import { validateRequest } from "./validate-request.ts"
+import { fetchInputs } from "./context/fetch-inputs.ts"
+import { takesFiles } from "./files/take-files.ts"
+import { unmetBy, validateRequest } from "./validate-request.ts"
 import { redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { idleUntil, isWaiting, noReplayState, type ReplayState } from "../log/replay-state.ts"
@@ -265,6 +267,7 @@ class Run {
         if (parked !== null) return parked
         await this.#continue()
       } else if (resumed !== null) await this.#resume(resumed)
+      if (takesFiles(this.#running.plan)) await this.#fetchInputs()
       if (!past.planned)
         log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits(), ...this.#partials() })
       this.#result = await runPlan(this.#running)
@@ -285,6 +288,20 @@ class Run {
       this.#running.ledger.leave()
       stopLeaving()
       if (this.#running.host !== null) await closeHost(this.#running)
+    }
+  }
+
+  async #fetchInputs(): Promise<void> {
+    const running = this.#running
+    if (running.signal.aborted) return
+    try {
+      const fetched = await fetchInputs(running)
+      if (fetched === running.input) return
+      running.input = fetched
+      const unmet = unmetBy(running.plan, fetched)
+      if (unmet !== null) throw new RunFailure(unmet)
+    } catch (error) {
+      this.#fail(error)
     }
   }
 

@@ -26,7 +26,8 @@ import { announceTaken } from "./context/taken-run.ts"
 import { inputOf } from "./values/input-of.ts"
 import type { BudgetAdmission, RunClaim } from "./budget/budgets.ts"
 import { wireError } from "../ports/run-failure.ts"
-import { unpriced, validateRequest } from "./validate-request.ts"
+import { takeFiles, takesFiles } from "./files/take-files.ts"
+import { unmetBy, unpriced, validateRequest } from "./validate-request.ts"
 import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { LightSignal } from "../base/light-signal.ts"
 
@@ -162,7 +163,10 @@ export class Runs {
   async admit(plan: Plan, given: NewRequest, share = given.caller): Promise<Admission> {
     // What a run's record shows is the input that counted. The key of a request was made of what was sent.
     const input = inputOf(plan, given.request.input)
-    const request = input === given.request.input ? given : { ...given, request: { ...given.request, input } }
+    const asked = input === given.request.input ? given : { ...given, request: { ...given.request, input } }
+    const taken = takesFiles(plan) ? await this.#takeFiles(plan, asked) : asked
+    if ("outcome" in taken) return taken
+    const request = taken
     const { clock, random, store } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request
@@ -207,6 +211,19 @@ export class Runs {
       if (!isTaken) this.#places.abandon(share)
       claim?.release()
     }
+  }
+
+  /** Stores the files of the input that are not stored yet. A request that repeats an existing run needs none of them. */
+  async #takeFiles(plan: Plan, given: NewRequest): Promise<NewRequest | Exclude<Admission, { outcome: "created" }>> {
+    const { caller, request, idempotency } = given
+    const existing = idempotency === null ? null : await this.#ports.store.existing(caller, idempotency)
+    if (existing !== null) return existing
+    const giver = { caller, isWebhook: request.trigger !== undefined && "webhook" in request.trigger }
+    const taken = await takeFiles(this.#ports.files?.files ?? null, plan, request.input, giver)
+    if ("refused" in taken) return { outcome: "refused", error: taken.refused }
+    const unmet = taken.isWhole ? unmetBy(plan, taken.input) : null
+    if (unmet !== null) return { outcome: "refused", error: unmet }
+    return { ...given, request: { ...request, input: taken.input }, files: taken.files }
   }
 
   /** Whether budgets allow the run, which has its place; null where there are none for it. */

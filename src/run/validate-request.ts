@@ -5,6 +5,7 @@ import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../log/events.ts"
 import { wireError } from "../ports/run-failure.ts"
 import type { PriceList } from "./budget/price-list.ts"
+import { takesFiles } from "./files/take-files.ts"
 import { inputOf, unfulfilled } from "./values/input-of.ts"
 import { secretsOverLimits } from "../ports/secret-limits.ts"
 
@@ -24,10 +25,17 @@ export function validateRequest(
     ...validateValue(input, plan.input, plan.types, "input"),
     ...validateValue(secrets, plan.secrets, plan.types, "secrets", { values: "hidden" }),
   ].map(({ path, message, hint }) => (hint === undefined ? { path, message } : { path, message, hint }))
-  if (first === undefined) [first, ...rest] = unfulfilled(plan, input)
+  // Conditions on files are checked once the files are there.
+  if (first === undefined && !takesFiles(plan)) [first, ...rest] = unfulfilled(plan, input)
   if (first === undefined) [first, ...rest] = secretsOverLimits(secrets)
   if (first === undefined && limits?.cost !== undefined)
     [first, ...rest] = unpriced(plan, "options.limits.cost", prices)
+  return first === undefined ? null : wireError("input_error", [first, ...rest])
+}
+
+/** The requirements on the input that do not hold; null when all is well. */
+export function unmetBy(plan: Plan, input: JsonObject): WireError | null {
+  const [first, ...rest] = unfulfilled(plan, input)
   return first === undefined ? null : wireError("input_error", [first, ...rest])
 }
 

@@ -116,6 +116,10 @@ export const codes = {
     "An asset is at a place where no model can take it.",
     "List its kind in the model's `assets`, and use it in an instruction.",
   ),
+  "unsupported-output": error(
+    "An agent's output has a file, and its model makes none.",
+    "Let the agent write text, and make the file with `make_file`.",
+  ),
   "unpriced-model": error(
     "A limit on cost governs a model that has no price.",
     "Add `price { input: … output: … }` to the model, or remove the limit on cost.",

@@ -351,7 +351,7 @@ export interface AddFileOperation extends Blobs<
   readonly most: number
   readonly now: number
   readonly until: number
-  readonly made: { readonly run_id: string; readonly step: string } | null
+  readonly made: { readonly run_id: string; readonly step: string | null } | null
 }
 
 export interface DeleteFileOperation extends Blobs<readonly []> {

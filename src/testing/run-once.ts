@@ -40,6 +40,7 @@ export interface TestPorts {
   readonly model: RunPorts["model"]
   readonly tools: RunPorts["tools"]
   readonly code?: RunPorts["code"]
+  readonly files?: RunPorts["files"]
   /** Exchanges that were asked for and are not recorded, each with what is nearest. */
   readonly misses: readonly Miss[]
   close(): Promise<void>
@@ -96,7 +97,7 @@ export async function runOnce(
 ): Promise<ObservedRun & { readonly misses: readonly Miss[]; readonly shortages: readonly Shortage[] }> {
   const { clock, random, limits, deadlines } = engine
   const opened = engine.open(secrets)
-  const { store, model, events, misses, code } = opened
+  const { store, model, events, misses, code, files } = opened
   const answered: GivenAnswer[] = []
   const results = new GivenResults()
   const created_at = clock.now()
@@ -115,6 +116,7 @@ export async function runOnce(
       model,
       tools: new GivenTools(opened.tools, file, others, new Set(below(path, given.steps).keys()), calls),
       ...(code !== undefined && { code }),
+      ...(files !== undefined && { files }),
       given: (id, iteration, call) => {
         const step = `${path}${id}`
         const value = given.steps.get(step) ?? given.others.get(step)

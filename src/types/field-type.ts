@@ -1,4 +1,5 @@
 import { anyType } from "./primitives.ts"
+import { fileFields } from "./file-value.ts"
 import { fieldNamed } from "./field-named.ts"
 import { unionOf } from "./members-of.ts"
 import { resolve, tagType } from "./relations.ts"
@@ -15,6 +16,8 @@ export function fieldType(type: Type, name: string, types: TypeTable): Type | un
       return fieldNamed(resolved, name)?.type
     case "variant":
       return resolved.tag === name ? tagType(resolved) : undefined
+    case "file":
+      return fieldNamed(fileFields, name)?.type
     case "object":
     case "any":
       return anyType

@@ -56,6 +56,8 @@ class SchemaWriter {
       case "integer":
       case "object":
         return describe({ type: type.kind }, description)
+      case "file":
+        return describe(this.#dialect === "answer" ? givenFileSchema : fileSchema, description)
       case "any":
       case "asset":
       case "error":
@@ -154,6 +156,52 @@ class SchemaWriter {
     const doc = Object.hasOwn(this.#types, name) ? this.#types[name]?.doc : undefined
     return this.#schema(resolve({ kind: "ref", name }, this.#types), description ?? doc, depth + 1)
   }
+}
+
+/** How a file is in outputs. */
+const fileSchema: JsonObject = {
+  type: "object",
+  properties: {
+    file_id: { type: "string" },
+    name: { type: "string" },
+    media_type: { type: "string" },
+    bytes: { type: "integer" },
+    sha256: { type: "string" },
+  },
+  required: ["file_id", "name", "media_type", "bytes", "sha256"],
+  additionalProperties: false,
+}
+
+/** How a caller may give one. */
+const givenFileSchema: JsonObject = {
+  anyOf: [
+    {
+      type: "object",
+      properties: {
+        file_id: { type: "string", description: "The id of a file that the caller sent or a run of it made." },
+      },
+      required: ["file_id"],
+      additionalProperties: false,
+    },
+    {
+      type: "object",
+      properties: { url: { type: "string", format: "uri", description: "Fetched once, when the run begins." } },
+      required: ["url"],
+      additionalProperties: false,
+    },
+    {
+      type: "object",
+      properties: {
+        data: { type: "string", contentEncoding: "base64" },
+        media_type: { type: "string" },
+        name: { type: "string" },
+      },
+      required: ["data"],
+      additionalProperties: false,
+    },
+    { type: "string", pattern: "^data:[^,]*;base64,", description: "A data URL." },
+    fileSchema,
+  ],
 }
 
 /** A schema of another file, `lib/common.wire#task`, has a name that can stand in a reference: `/` and `#` have a meaning there. */

@@ -8,6 +8,7 @@ export const noElementType: PrimitiveType = { kind: "any" }
 export const assetType: PrimitiveType = { kind: "asset" }
 export const booleanType: PrimitiveType = { kind: "boolean" }
 export const errorType: PrimitiveType = { kind: "error" }
+export const fileType: PrimitiveType = { kind: "file" }
 export const integerType: PrimitiveType = { kind: "integer" }
 export const nullType: PrimitiveType = { kind: "null" }
 export const numberType: PrimitiveType = { kind: "number" }

@@ -10,6 +10,7 @@ export function showExpected(type: Type): string {
   if (type.kind === "enum") return oneOf(type.values)
   if (type.kind === "literal") return showValue(type.value)
   if (type.kind === "any") return "a JSON value"
+  if (type.kind === "file") return "a file, as `{ file_id }`, `{ url }`, `{ data, media_type, name }` or a data URL"
   if (type.kind !== "union") return showType(type)
   const strings = type.members.flatMap((member) => {
     return member.kind === "literal" ? [member.value] : member.kind === "enum" ? member.values : []

@@ -71,6 +71,7 @@ function misfitIn(root: Type, types: TypeTable): string | undefined {
       case "any":
       case "error":
       case "asset":
+      case "file":
         return `\`${path}\` may be any value`
       case "tuple":
         if (!isUniform(type)) return `\`${path}\` is a tuple of different types`

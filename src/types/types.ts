@@ -28,6 +28,8 @@ export type PrimitiveKind =
   | "any"
   /** An image, document or video part of an instruction. */
   | "asset"
+  /** A stored file, as its facts: `src/types/file-value.ts`. */
+  | "file"
   /** The type of something that a diagnostic has already reported: it fits everything, so that no second diagnostic follows. */
   | "error"
 

@@ -1,3 +1,4 @@
+import { givenFile } from "./file-value.ts"
 import { caseRecord, resolve } from "./relations.ts"
 import type { EnumType, PrimitiveKind, RecordType, Type, TypeTable, UnionType } from "./types.ts"
 import { indexOfUnion } from "./union-index.ts"
@@ -83,6 +84,8 @@ export class Fitting {
       }
       case "object":
         return isObject(value) && this.#isJson(value, depth)
+      case "file":
+        return givenFile(value) !== null
       case "any":
       case "asset":
       case "error":
@@ -110,6 +113,7 @@ export class Fitting {
     if (typeof value !== "object" || value === null) return fitsSimple(value, kinds, strings)
     if (isOpen(kinds)) return this.#isJson(value, depth)
     if (kinds.has("object") && !Array.isArray(value)) return this.#isJson(value, depth)
+    if (kinds.has("file") && givenFile(value) !== null) return true
     const keys = others.length > 1 && !Array.isArray(value) ? Object.keys(value).length : null
     let at = this.#candidate(value, keys, others, 0)
     if (at < 0) return false
@@ -152,7 +156,10 @@ export class Fitting {
 
 /** A value that is neither object nor array, and the simple members of a union. */
 function fitsSimple(value: unknown, kinds: ReadonlySet<PrimitiveKind>, strings: ReadonlySet<string>): boolean {
-  if (typeof value === "string") return kinds.has("string") || strings.has(value) || isOpen(kinds)
+  if (typeof value === "string") {
+    const isFile = kinds.has("file") && givenFile(value) !== null
+    return kinds.has("string") || strings.has(value) || isFile || isOpen(kinds)
+  }
   if (value === null) return kinds.has("null") || isOpen(kinds)
   if (typeof value === "boolean") return kinds.has("boolean") || isOpen(kinds)
   if (!Number.isFinite(value)) return false
@@ -189,6 +196,7 @@ export function mayBe(value: object, type: Type): boolean {
     case "map":
     case "variant":
     case "object":
+    case "file":
       return !Array.isArray(value)
     case "any":
     case "asset":

@@ -179,6 +179,8 @@ export function validValue({ type, types }: TypeInTable, random: Random, fuel = 
       return random.pick(numbers)
     case "integer":
       return random.pick(numbers.filter(Number.isInteger))
+    case "file":
+      return { file_id: "file_0", name: "a.txt", media_type: "text/plain", bytes: random.below(9), sha256: "00" }
     case "literal":
       return resolved.value
     case "enum":

@@ -53,7 +53,7 @@ export class MemoryFiles implements FileStore {
     const known = this.#slots.get(slot)
     if (known !== undefined) {
       known.expires_at = Math.max(known.expires_at, expires_at)
-      if (made !== undefined) use(known, made.run_id, { origin: "made", step: made.step })
+      if (made !== undefined) use(known, made.run_id, useOf(made.step))
       return { outcome: "known", file_id: known.file.file_id, created_at: known.file.created_at, taken: false }
     }
     const content = JSON.stringify([caller, sha256])
@@ -69,7 +69,7 @@ export class MemoryFiles implements FileStore {
       expires_at,
       uses: new Map(),
     }
-    if (made !== undefined) use(held, made.run_id, { origin: "made", step: made.step })
+    if (made !== undefined) use(held, made.run_id, useOf(made.step))
     this.#files.set(file_id, held)
     this.#slots.set(slot, held)
     return { outcome: "stored", file_id, created_at, taken: same === undefined }
@@ -83,7 +83,7 @@ export class MemoryFiles implements FileStore {
   useInputs(run_id: string, ids: readonly string[]): void {
     for (const id of ids) {
       const held = this.#files.get(id)
-      if (held !== undefined) use(held, run_id, { origin: "input", step: "" })
+      if (held !== undefined) use(held, run_id, useOf(null))
     }
   }
 
@@ -174,4 +174,9 @@ function use(held: HeldFile, run_id: string, one: FileUse): void {
 
 function shown({ file, object, expires_at }: HeldFile): StoredFile {
   return { ...file, expires_at, object: object.name, key: object.key }
+}
+
+/** How a run came by a file: `step` is null for an input. */
+function useOf(step: string | null): FileUse {
+  return step === null ? { origin: "input", step: "" } : { origin: "made", step }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { byContent } from "../../log/by-content.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
 import type {
   HostedUse,
@@ -115,7 +116,7 @@ function factsOf(request: ModelRequest): JsonObject {
     api: request.backend.api,
     model: request.model,
     system: request.system,
-    input: plainMessages(request.input),
+    input: plainMessages(byContent(request.input)),
     tools: request.tools.map((tool) => ({ ...tool })),
     ...(request.hosted_tools !== undefined && { hosted_tools: [...request.hosted_tools] }),
     output: contract === null ? null : outputFacts(contract),

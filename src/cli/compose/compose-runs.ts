@@ -26,6 +26,8 @@ import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
 import { codeHost } from "./code-host.ts"
+import { inlineFiles } from "../../run/files/inline-files.ts"
+import { filesInMemory } from "./open-files.ts"
 import { egressPolicy, joinPorts } from "./join-ports.ts"
 import { leaseMs } from "./open-store.ts"
 import { openPrices, openRates } from "./price-file.ts"
@@ -48,8 +50,12 @@ export async function composeRuns(
   const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
   const code = codeHost(settings.codeMs)
+  const files = filesInMemory(settings, store.files, systemClock)
+  const joined = joinPorts(policy, store, systemClock, demo, null, bug)
   const ports = {
-    ...joinPorts(policy, store, systemClock, demo, null, bug),
+    ...joined,
+    model: inlineFiles(joined.model, files),
+    files: { files, egress: joined.egress },
     code: code.host,
     ...openPrices(settings),
     rates: new Rates(systemClock, { list: openRates(settings) }),
@@ -113,9 +119,11 @@ export async function composeTests(
       open(secrets) {
         const store = new WatchedMemoryStore(systemClock)
         const run = new RecordedRun(recording, sample, redactor(secrets))
-        const { model, tools } = withRecording(ports, run)
+        const files = filesInMemory(settings, store.files, systemClock)
+        const { model, tools } = withRecording({ ...ports, model: inlineFiles(ports.model, files) }, run)
         return {
           store,
+          files: { files, egress: ports.egress },
           events: store.appended,
           model,
           tools,

@@ -44,6 +44,7 @@ import type { ProcessLink } from "./processes/link.ts"
 import { mcpRoute } from "./mcp-route.ts"
 import { countDescriptors } from "../../adapters/system/descriptors.ts"
 import { tooFewDescriptors, watchDescriptors } from "../../adapters/system/watch-descriptors.ts"
+import { inlineFiles } from "../../run/files/inline-files.ts"
 import { openFiles } from "./open-files.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { isPostgres, openStore, StartRefusal } from "./open-store.ts"
@@ -222,11 +223,15 @@ export async function compose(
     ...prices,
     ...(budgets !== null && { budgets }),
     rates,
-    model: timeFirstToken(
-      joined.model,
-      () => clock.monotonic(),
-      (api, ms) => metrics.service.firstToken(api, ms),
+    model: inlineFiles(
+      timeFirstToken(
+        joined.model,
+        () => clock.monotonic(),
+        (api, ms) => metrics.service.firstToken(api, ms),
+      ),
+      files,
     ),
+    ...(files !== null && { files: { files, egress: joined.egress } }),
     taken(run) {
       for (const observer of observers) observer.taken?.(run)
     },

@@ -25,6 +25,13 @@ export async function openFiles(settings: Settings, store: FileStore, clock: Clo
   )
 }
 
+/** The files of a command that runs workflows: they end with it. */
+export function filesInMemory(settings: Settings, store: FileStore, clock: Clock): Files {
+  const { maxFile, fileRetention } = settings
+  const objects = new MemoryObjects(memoryBytes, () => clock.now())
+  return new Files({ objects, store, clock }, { file: maxFile, perCaller: memoryBytes, retentionMs: fileRetention })
+}
+
 /** The place of the objects, which can be written to. */
 export async function objectsOf(settings: Settings, clock: Clock): Promise<ObjectStore | null> {
   const objects = await placeOf(settings, clock)

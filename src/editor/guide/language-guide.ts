@@ -176,7 +176,7 @@ output {
 
 ## Types
 
-\`string\`, \`boolean\`, \`number\` (or \`float\`), \`integer\`, \`object\` (any object), \`null\`, \`"literal"\`, \`enum { a, b }\`, \`[T]\` (array), \`[T; 3]\`, \`(T, U)\` (tuple), \`{ a: T, b: U }\`, \`maybe T\` (T or null), \`T | U\`,
+\`string\`, \`boolean\`, \`number\` (or \`float\`), \`integer\`, \`object\` (any object), \`file\`, \`null\`, \`"literal"\`, \`enum { a, b }\`, \`[T]\` (array), \`[T; 3]\`, \`(T, U)\` (tuple), \`{ a: T, b: U }\`, \`maybe T\` (T or null), \`T | U\`,
 \`variant tag { case { … } }\`, \`schema.name\`. No field is optional: write \`maybe T\`. There is no \`any\`, \`list<T>\`, \`Optional\`, \`date\`.
 
 \`\`\`wire

@@ -12,7 +12,16 @@ import type { Effects } from "../values/evaluate-effects.ts"
 import { evaluateEffects, writeText } from "../values/evaluate-effects.ts"
 import type { Stability } from "../../plan/stable-part.ts"
 import type { StablePart } from "../../ports/model.ts"
-import type { FilePart, ImagePart, Message, PromptMessage, TextPart, UserPart } from "../../log/messages.ts"
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  PromptMessage,
+  StoredContents,
+  TextPart,
+  UserPart,
+} from "../../log/messages.ts"
+import type { FileValue } from "../../types/file-value.ts"
 import { assistantText, userText } from "../../log/messages.ts"
 
 /** A place in messages, as the end of what is stable. */
@@ -239,15 +248,21 @@ export function promptMessages(messages: readonly PromptMessage[]): Message[] {
   )
 }
 
-function assetPart({ type, url, title, context, citations }: Asset): ImagePart | FilePart {
-  if (type === "image") return imagePart(url)
+function assetPart({ type, url, file, title, context, citations }: Asset): ImagePart | FilePart {
+  const stored = file === null ? {} : { stored: storedContents(file) }
+  if (type === "image") return { ...imagePart(url), ...stored }
   return {
     type,
     url,
-    name: title,
+    ...stored,
+    name: title ?? file?.name ?? null,
     ...(context === null ? {} : { context }),
     ...(citations ? { citations } : {}),
   }
+}
+
+function storedContents({ media_type, bytes, sha256 }: FileValue): StoredContents {
+  return { media_type, bytes, sha256 }
 }
 
 const mediaTypes: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import type { AgentNode, AssetKind, UsePlan } from "../../plan/plan-shape.ts"
 import { stabilityOf, stableBeginning } from "../../plan/stable-part.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
 import type { CapturedValues } from "../../log/replay-data.ts"
+import { byContent } from "../../log/by-content.ts"
 import type { FilePart, Message, UserMessage } from "../../log/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { backendFacts, modelId } from "../context/backends.ts"
@@ -296,8 +297,8 @@ function hashOf(
       model: id,
       system,
     })),
-    context: node.context === null ? null : { compact: rendered.compact, history: continued },
-    messages,
+    context: node.context === null ? null : { compact: rendered.compact, history: byContent(continued) },
+    messages: byContent(messages),
     servers: hasNoUses ? [] : serverFacts(running, node),
     tools: hasNoUses ? [] : rendered.tools.fingerprint,
     ...(node.requires.length === 0 ? {} : { requirements: requirementFacts(rendered.requirements) }),

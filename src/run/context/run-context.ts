@@ -10,11 +10,13 @@ import type { Price } from "../../plan/price-of-model.ts"
 import type { RunLedger } from "../log/run-ledger.ts"
 import type { Rates } from "../budget/rates.ts"
 import type { TimeLimits } from "../budget/time-limits.ts"
-import type { Scope, StepFailure } from "../values/scope.ts"
+import type { FileFunctions, Scope, StepFailure } from "../values/scope.ts"
 import type { EvaluationWork } from "../values/evaluation-work.ts"
 import { RunCode, type CodeUse } from "../values/run-code.ts"
 import { defaultMaxKept } from "../values/evaluation-work.ts"
 import type { InterruptedStep, WireError } from "../../log/events.ts"
+import { FileWork } from "../values/file-work.ts"
+import type { RunFiles } from "../files/run-files.ts"
 import type { EventLog } from "../log/log.ts"
 import type { Permits } from "../shares/permits.ts"
 import type { Message } from "../../log/messages.ts"
@@ -107,6 +109,8 @@ export interface RunPorts {
   trouble?(): string | null
   /** What the process lacks, so that anything may fail without being a bug, as a sentence for callers; null when it lacks nothing. */
   shortage?(): string | null
+  /** Absent where the service keeps no files. */
+  readonly files?: RunFiles
   /** Prices of models that have none in their file. */
   readonly prices?: PriceList
   /** What callers and workflows may use in an hour, a day or a month. */
@@ -216,7 +220,8 @@ export interface OwnContext {
   /** What calls it; null for the run itself. */
   readonly around: RunContext | null
   readonly plan: Plan
-  readonly input: JsonObject
+  /** Files that are given by their addresses are fetched before any step begins. */
+  input: JsonObject
   readonly secrets: JsonObject
   readonly ports: RunPorts
   readonly log: EventLog
@@ -264,6 +269,7 @@ export interface RunContext extends SharedContext, OwnContext {
   readonly backendFacts: Map<string, CanonicalText>
   /** Calls code; null for a plan without any. */
   code: RunCode | null
+  readonly fileWork: FileFunctions
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
@@ -299,6 +305,13 @@ export function openContext(shared: SharedContext, own: OwnContext): RunContext 
     backends: new Map(),
     backendFacts: new Map(),
     code: null,
+    fileWork: new FileWork({
+      runId: shared.runId,
+      scope: own.scope,
+      caller: shared.caller,
+      files: own.ports.files?.files,
+      call: (work) => callStored(running, work),
+    }),
     host: null,
     toolCalls: new Map(past.toolCalls),
     siteCalls: new Map(past.siteCalls),
@@ -382,6 +395,7 @@ export function outerScope(running: RunContext, path: string, secrets = running.
     iteration: null,
     functions: running.plan,
     ...(running.code !== null && { code: running.code }),
+    files: running.fileWork,
     work: running.work,
   }
 }

@@ -83,14 +83,15 @@ export class Files {
   }
 
   /**
-   * Stores a file: its object first, then its rows, so that nothing refers to half a file. `made`: by a step of a run, which refers to it from then on. Rejects with a
+   * Stores a file: its object first, then its rows, so that nothing refers to half a file. `made`: by a step of a run, or fetched for its input (`step` is null); the run
+   * refers to it from then on. Rejects with a
    * `FileRefusal`, a `StoreFailure`, or the error of the body.
    */
   async put(
     caller: string,
     given: GivenFile,
     body: AsyncIterable<Uint8Array>,
-    made?: { readonly file_id: string; readonly run_id: string; readonly step: string },
+    made?: { readonly file_id: string; readonly run_id: string; readonly step: string | null },
   ): Promise<PutFile> {
     const { objects, store, clock } = this.#ports
     const media_type = readMediaType(given.media_type ?? "application/octet-stream")

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { kindOfAddress, kindOfDataUrl, kindOfMediaType } from "../../check/asset-kind.ts"
+import { essenceOf } from "../../base/media-type.ts"
+import { fileUrl, type FileValue } from "../../types/file-value.ts"
 import type { AssetKind } from "../../plan/plan-shape.ts"
 
 const brand = Symbol("asset")
@@ -10,16 +12,25 @@ const brand = Symbol("asset")
  */
 export interface Asset extends JsonObject {
   type: AssetKind
-  /** An http(s) URL, or a data URL. */
+  /** An http(s) URL, a data URL, or a file of the service. */
   url: string
+  /** Null for every other source. */
+  file: FileValue | null
   title: string | null
   context: string | null
   citations: boolean
 }
 
-export function asset(type: AssetKind, url: string, about: AssetOptions): Asset {
+export function asset(type: AssetKind, url: string, about: AssetOptions, file: FileValue | null = null): Asset {
   const { title, context, citations } = about
-  return Object.defineProperty({ type, url, title, context, citations }, brand, { value: true })
+  return Object.defineProperty({ type, url, file, title, context, citations }, brand, { value: true })
+}
+
+/** A file as an asset: of the kind of its media type. Null where neither that nor the author tells the kind. */
+export function fileAsset(file: FileValue, type: AssetKind | null, about: AssetOptions): Asset | null {
+  const isUnknown = essenceOf(file.media_type) === "application/octet-stream"
+  const kind = (isUnknown ? undefined : kindOfMediaType(file.media_type)) ?? type
+  return kind === null ? null : asset(kind, fileUrl(file), about, file)
 }
 
 /** What the author says of an asset. */
@@ -70,5 +81,6 @@ export function assetUrl(type: AssetKind, given: string, mediaType: string | nul
 
 /** How an asset reads where only text is shown. */
 export function assetLabel(shown: Asset): string {
-  return shown.title === null ? `[${shown.type}]` : `[${shown.type}: ${shown.title}]`
+  const title = shown.title ?? shown.file?.name ?? null
+  return title === null ? `[${shown.type}]` : `[${shown.type}: ${title}]`
 }

@@ -13,7 +13,8 @@ import type {
 } from "../../plan/expression.ts"
 import type { CapturedValue } from "../../log/replay-data.ts"
 import { placeKey } from "../../log/replay-state.ts"
-import { asset, assetList, assetUrl, guessedKind, type Asset, type AssetOptions } from "./asset.ts"
+import { isFileValue } from "../../types/file-value.ts"
+import { asset, assetList, assetUrl, fileAsset, guessedKind, type Asset, type AssetOptions } from "./asset.ts"
 import { assetParts } from "../../plan/expression-traits.ts"
 import { applyFunction } from "./functions/apply-function.ts"
 import { listSteps } from "./list-items.ts"
@@ -403,6 +404,11 @@ export function toAsset(expression: AssetExpression, parts: readonly JsonValue[]
 }
 
 function oneAsset(expression: AssetExpression, value: JsonValue, about: AssetOptions, scope: Scope): Asset {
+  if (isFileValue(value)) {
+    const made = fileAsset(value, expression.type, about)
+    if (made !== null) return made
+    throw problem(expression.text, `no \`type\` says what a file of the media type ${value.media_type} is`, scope)
+  }
   if (typeof value !== "string") throw lacking(expression, "an asset needs a URL or Base64 text", value, scope)
   scope.work.text(value.length, scope.path)
   const type = expression.type ?? guessedKind(value, about.mediaType)

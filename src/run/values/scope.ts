@@ -51,8 +51,16 @@ export interface Scope {
   readonly codeContext?: CodeContext
   /** In a list whose items call code together: the call of one item. */
   readonly codeSlot?: CodeSlot
+  /** Makes and reads files. Absent outside of a run. */
+  readonly files?: FileFunctions
   /** What the run's expressions cost together, and may cost. */
   readonly work: EvaluationWork
+}
+
+/** The functions of files: what they do takes a while, as a call does. */
+export interface FileFunctions {
+  make(expression: { readonly text: string }, items: readonly JsonValue[], scope: Scope): Promise<JsonValue>
+  textOf(expression: { readonly text: string }, items: readonly JsonValue[], scope: Scope): Promise<JsonValue>
 }
 
 /** Runs code of code files. */

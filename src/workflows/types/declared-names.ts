@@ -80,6 +80,8 @@ export function* declaredSchemas(
 function leavesOut(type: Type | undefined, types: TypeTable): boolean {
   const seen = new Set(type === undefined ? [] : [type])
   for (const part of seen) {
+    // A caller gives a file otherwise than the service.
+    if (part.kind === "file") return true
     if (part.kind === "record" && part.fields.some((field) => mayBeLeftOut(field, types))) return true
     if (
       part.kind === "variant" &&

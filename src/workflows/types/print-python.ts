@@ -106,6 +106,8 @@ class Printer {
         return "int"
       case "object":
         return "Dict[str, Any]"
+      case "file":
+        return this.#side.isInput ? "Union[str, Dict[str, Any]]" : "Dict[str, Any]"
       case "any":
       case "asset":
       case "error":

@@ -36,6 +36,11 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
   return [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")
 }
 
+const madeFile = "{ file_id: string; name: string; media_type: string; bytes: number; sha256: string }"
+/** The string is a data URL. */
+const givenFile =
+  "string | { file_id: string } | { url: string } | { data: string; media_type?: string; name?: string }"
+
 class Printer {
   readonly #side: SideNames
   readonly #types: TypeTable
@@ -62,6 +67,8 @@ class Printer {
         return "number"
       case "object":
         return "{ [key: string]: unknown }"
+      case "file":
+        return this.#side.isInput ? `(${givenFile} | ${madeFile})` : madeFile
       case "any":
       case "asset":
       case "error":

@@ -723,6 +723,9 @@ export const functionMakers: Readonly<Record<FunctionName, FunctionMaker>> = {
     maybe(string),
   ),
   failure: maker(never, ({ of }) => of(failure), failure),
+  // They call the store of files.
+  make_file: maker(never, ({ of }) => `make_file("a.txt", ${of(string)})`),
+  text_of: maker(never, ({ of }) => `text_of(make_file("a.txt", ${of(string)}))`),
   url_encode: maker(is("string"), ({ of }) => `url_encode(${of(string)})`),
 }
 

@@ -1,6 +1,10 @@
 import type { JsonValue } from "../../../base/json-value.ts"
 import { constantFunctions } from "../../../check/fold-constant.ts"
-import type { ValueFunctionName as FunctionName } from "../../../check/function-table.ts"
+import {
+  isFileFunction,
+  type FileFunctionName,
+  type ValueFunctionName as FunctionName,
+} from "../../../check/function-table.ts"
 import type { FunctionExpression } from "../../../plan/expression.ts"
 import { RunEnding, RunFailure, failure } from "../../../ports/run-failure.ts"
 import { EvaluationWork, TakesLong } from "../evaluation-work.ts"
@@ -48,7 +52,9 @@ const writes: ReadonlySet<FunctionName> = new Set(["text", "json"])
 
 type NameInSteps = keyof typeof inSteps
 
-const evaluators: Readonly<Record<Exclude<FunctionName, NameInSteps>, (call: FunctionCall) => JsonValue>> = {
+const evaluators: Readonly<
+  Record<Exclude<FunctionName, NameInSteps | FileFunctionName>, (call: FunctionCall) => JsonValue>
+> = {
   length: lists.length,
   lower: texts.lower,
   upper: texts.upper,
@@ -103,6 +109,7 @@ const perCall = 192
 export function applyFunction(expression: FunctionExpression, items: readonly JsonValue[], scope: Scope): JsonValue {
   scope.work.spend(perCall, scope.path)
   const { name } = expression
+  if (isFileFunction(name)) throw new TakesLong()
   const call = new FunctionCall(expression, items, scope)
   try {
     if (!isInSteps(name)) return evaluators[name](call)
@@ -129,6 +136,7 @@ export function* functionSteps(
   scope: Scope,
 ): Steps<JsonValue> {
   const { name } = expression
+  if (isFileFunction(name)) return yield withFiles(name, expression, items, scope)
   if (!isInSteps(name)) return applyFunction(expression, items, scope)
   scope.work.spend(perCall, scope.path)
   try {
@@ -138,8 +146,21 @@ export function* functionSteps(
   }
 }
 
+/** What a function of files does is done elsewhere, as a call is. */
+function withFiles(
+  name: FileFunctionName,
+  expression: FunctionExpression,
+  items: readonly JsonValue[],
+  scope: Scope,
+): Promise<JsonValue> {
+  const { files, path } = scope
+  if (files === undefined) throw failure("evaluation_error", path, `\`${name}\` is called outside of a run`)
+  return name === "make_file" ? files.make(expression, items, scope) : files.textOf(expression, items, scope)
+}
+
 // Defaults of inputs may be computed by functions, and are known before a run.
 constantFunctions.apply = (name, items) => {
+  if (isFileFunction(name)) return undefined
   const expression: FunctionExpression = { op: "function", name, items: [], integer: false, text: name }
   try {
     return applyFunction(expression, items, { ...emptyScope, path: name, work: new EvaluationWork() })
