@@ -148,7 +148,7 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
     example: 'from_base64("aMOpbGxv")',
   },
   make_file: {
-    text: "A file with this text. Without a media type it has that of its extension, else `text/plain`.",
+    text: "A file with this text, of this media type or that of its extension.",
     example: 'make_file("report.md", "# Report")',
     gives: "a file of the type `text/markdown`",
   },

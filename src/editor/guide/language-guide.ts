@@ -46,7 +46,7 @@ export const pages: Readonly<Record<string, string>> = {
 /** The whole language on one page, for a model that has to write workflows. Its tables are those of the code. */
 export function languageGuide(): string {
   const parts: Readonly<Record<string, () => string>> = {
-    pages: () => rows(Object.entries(pages).map(([page, text]) => `- [docs/${page}](docs/${page}): ${text}`)),
+    pages: () => rows(Object.entries(pages).map(([page, text]) => `- [${page.slice(0, -3)}](docs/${page}): ${text}`)),
     declarations: () => rows(declarationWords.map((word) => `- \`${word}\`: ${declarationTexts[word].text}`)),
     functions: () =>
       rows([
