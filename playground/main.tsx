@@ -11,6 +11,7 @@ import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./files/editor-port.ts"
 import { startLanguage } from "./language/ask.ts"
 import { loadRest } from "./page/later.ts"
+import { askedOrigin } from "./output/asked-origin.ts"
 import { keepLayout, resultTab, resultTabs } from "./page/layout.ts"
 import { readAddress } from "./share/link.ts"
 import { watchQuestions } from "./questions/open-questions.ts"
@@ -76,9 +77,10 @@ addEventListener("hashchange", () => {
   followAddress()
   void openLink()
 })
-const { tab, workflow } = readAddress(location.hash)
+const { tab, workflow, origin } = readAddress(location.hash)
+if (origin !== undefined) askedOrigin.value = { path: origin }
 if (workflow !== undefined) void openServed(workflow)
-resultTab.value = resultTabs.find((name) => name === tab) ?? resultTab.value
+resultTab.value = resultTabs.find((name) => name === tab) ?? (origin === undefined ? resultTab.value : "output")
 findRunAgain()
 keepAddress()
 watchQuestions()

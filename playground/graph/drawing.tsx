@@ -8,7 +8,7 @@ import { isDone } from "../shown-run/step-state.ts"
 import type { NodeStatus } from "../shown-run/node-status.ts"
 import { goToQuestion, questionOf } from "../questions/open-questions.ts"
 import { graphOf } from "../shown-run/shown-run.ts"
-import { select, selection } from "../shown-run/selection.ts"
+import { select, selection, tracedSteps } from "../shown-run/selection.ts"
 import { labelsOf, showsWays } from "../reach/reach.ts"
 import { standing } from "../shown-run/standing.ts"
 import { iconPath } from "../ui/icon.tsx"
@@ -116,7 +116,13 @@ interface EdgeViewProps {
 function EdgeView({ edge, from, to }: EdgeViewProps) {
   const done = from !== undefined && isDone(from.state)
   const flows = done && (to?.state === "running" || to?.state === "retried")
-  const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
+  const traced = tracedSteps.value.has(edge.from) && tracedSteps.value.has(edge.to)
+  const classes = [
+    traced ? "edge traced-way" : "edge",
+    edge.isConditional ? "conditional" : "",
+    flows ? "flows" : "",
+    done ? "done" : "",
+  ]
   return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />
 }
 
@@ -225,7 +231,7 @@ function NodeView({ node, isTabStop, shortName, status }: NodeViewProps) {
   const kind = node.kind === "output" ? "the workflow's output" : node.kind
   return (
     <g
-      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}${why === null ? "" : " would-run"}`}
+      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}${why === null ? "" : " would-run"}${tracedSteps.value.has(node.id) ? " traced-way" : ""}`}
       transform={`translate(${node.x} ${node.y})`}
       role="button"
       // In SVG the attribute is written so; as `tabIndex` the browser would not know it.

@@ -14,7 +14,11 @@ import type { SignatureHelp } from "../../src/editor/signature-help.ts"
 import { signatureHelp } from "../../src/editor/signature-help.ts"
 import type { NodeChange } from "../../src/plan/compare-plans.ts"
 import { comparePlans } from "../../src/plan/compare-plans.ts"
+import type { RunState } from "../../src/log/run-state.ts"
+import { originPaths, type OriginPath } from "../../src/origins/origin-paths.ts"
+import type { TextRange } from "../../src/origins/shared-words.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
+import { LineMap } from "../../src/source/line-map.ts"
 import type { Span } from "../../src/source/span.ts"
 import type { Reach } from "../../src/trust/reach-shape.ts"
 import { reachOf } from "../../src/trust/reach.ts"
@@ -92,6 +96,17 @@ export const answers = {
       )
   },
   reach: (source: Source): Reach => reachOf(compiledOf(source).program),
+  /** Where a value of a run's output came from; null where the text has no plan, or the output no such path. */
+  origins(
+    source: Source,
+    { input, state, path, part }: { input: JsonObject; state: RunState; path: string; part: Partial<TextRange> },
+  ): readonly OriginPath[] | null {
+    const { program, plan } = compiledOf(source)
+    if (plan === undefined) return null
+    const traced = { program, plan, lines: new LineMap(source.text) }
+    const { ways } = reachOf(program)
+    return originPaths({ traced, file: source.file ?? "main.wire", input, state, ways }, path, part)
+  },
   /** How each node differs from an earlier text; null where one of the two has no plan. */
   changes(
     source: Source,

@@ -1,12 +1,15 @@
 import type { RefObject } from "preact"
-import { useEffect, useMemo, useState } from "preact/hooks"
-import { planOf } from "../shown-run/changes.ts"
+import { useEffect, useState } from "preact/hooks"
+import type { OriginPath } from "../../src/origins/origin-paths.ts"
+import { ask } from "../language/ask.ts"
+import { planOf, sourceOf } from "../shown-run/changes.ts"
 import type { RunView } from "../shown-run/run-view.ts"
-import { select } from "../shown-run/selection.ts"
-import { OriginLink } from "../trace/traced-text.tsx"
-import type { FoundText, WhereFrom } from "../../src/origins/where-from.ts"
-import { whereFrom } from "../../src/origins/where-from.ts"
+import { tracedSteps } from "../shown-run/selection.ts"
 import { Icon } from "../ui/icon.tsx"
+import { counted } from "../ui/show.ts"
+import { askedOrigin, type AskedOrigin } from "./asked-origin.ts"
+import { fieldsWith, type FieldWith } from "./fields-with.ts"
+import { OriginPathView, stepsOf } from "./origin-path.tsx"
 
 const longestPhrase = 2_000
 
@@ -33,12 +36,13 @@ interface WhereFromBarProps {
   readonly within: RefObject<HTMLElement>
 }
 
-/** Once words of the result are selected: says which input, steps, tools and people they came from. */
+/** Once words of the result are selected: shows the ways on which they came, from the source, the input, tools and people. */
 export function WhereFromBar({ run, within }: WhereFromBarProps) {
   const words = useSelectedWords(within)
-  const [asked, setAsked] = useState("")
-  if (asked !== "") return <Answer run={run} phrase={asked} onClose={() => setAsked("")} />
+  const [asked, setAsked] = useState(askedOrigin.peek())
+  if (asked !== null) return <Answer run={run} asked={asked} onAsk={setAsked} />
   if (words.length < 3) return null
+  const fields = fieldsWith(run.state.output, words)
   return (
     <div class="where-from">
       <button
@@ -46,7 +50,7 @@ export function WhereFromBar({ run, within }: WhereFromBarProps) {
         class="button outlined"
         // The words stay selected.
         onMouseDown={(event) => event.preventDefault()}
-        onClick={() => setAsked(words)}
+        onClick={() => setAsked({ path: fields[0]?.path ?? "output", phrase: words })}
       >
         <Icon name="ask" />
         <span class="cut-start">Where does “{shortened(words)}” come from?</span>
@@ -55,78 +59,93 @@ export function WhereFromBar({ run, within }: WhereFromBarProps) {
   )
 }
 
-function Answer({ run, phrase, onClose }: { readonly run: RunView; readonly phrase: string; onClose: () => void }) {
-  const answer = useMemo(() => whereFrom(planOf(run), run.request.input, run.state, phrase), [run, phrase])
+interface AnswerProps {
+  readonly run: RunView
+  readonly asked: AskedOrigin
+  readonly onAsk: (next: AskedOrigin | null) => void
+}
+
+function Answer({ run, asked, onAsk }: AnswerProps) {
+  const { path, phrase } = asked
+  useEffect(() => {
+    askedOrigin.value = asked
+    // What was asked of a run is not asked of the next.
+    return () => {
+      askedOrigin.value = null
+    }
+  }, [asked])
+  const fields: readonly FieldWith[] = phrase === undefined ? [{ path }] : fieldsWith(run.state.output, phrase)
+  const field = fields.find((one) => one.path === path)
+  const what = phrase === undefined ? path : `“${shortened(phrase)}”`
   return (
     <section class="where-from" aria-label="Where it came from">
       <header>
-        <h2>Where “{shortened(phrase)}” comes from</h2>
-        <button type="button" class="button square" aria-label="Close: where it came from" onClick={onClose}>
+        <h2>Where {what} comes from</h2>
+        <button type="button" class="button square" aria-label="Close: where it came from" onClick={() => onAsk(null)}>
           <Icon name="close" />
         </button>
       </header>
-      <Flow answer={answer} />
-      <Found answer={answer} />
+      {fields.length < 2 ? null : (
+        <div class="toolbar" role="group" aria-label="Field">
+          {fields.map((one) => (
+            <button
+              key={one.path}
+              type="button"
+              class="button"
+              aria-pressed={one.path === path}
+              onClick={() => onAsk({ ...asked, path: one.path })}
+            >
+              <code>{one.path}</code>
+            </button>
+          ))}
+        </div>
+      )}
+      {field === undefined ? (
+        <p>No single field of the result has these words in a row: select fewer of them.</p>
+      ) : (
+        <Paths key={`${path} ${phrase ?? ""}`} run={run} field={field} />
+      )}
     </section>
   )
 }
 
-/** The flow of data, which follows from the source. */
-function Flow({ answer: { fields } }: { readonly answer: WhereFrom }) {
-  if (fields.length === 0) return <p>No single field of the result has these words in a row: select fewer of them.</p>
-  return (
-    <ul>
-      {fields.map(({ path, made }) => (
-        <li key={path}>
-          <code>{path}</code>
-          {made === null ? (
-            " has these words; the source of this run is not known here"
-          ) : (
-            <>
-              {" is made of "}
-              <OriginLink origin={made} />
-            </>
-          )}
-        </li>
-      ))}
-    </ul>
-  )
-}
+const shownAtFirst = 3
 
-/** Texts on the way with the same words, which is likely and not sure. */
-function Found({ answer: { fields, found } }: { readonly answer: WhereFrom }) {
-  const written = fields.filter(({ made }) => made?.kind !== "input" && made?.kind !== "source")
-  if (written.length === 0) return null
-  if (found.length === 0) return <p>{nobodyWords(written.length === 1 ? written[0]?.made?.node : undefined)}</p>
+/** The ways on which a field, or a part of its text, came; the graph marks the one that is chosen. */
+function Paths({ run, field }: { readonly run: RunView; readonly field: FieldWith }) {
+  const [paths, setPaths] = useState<readonly OriginPath[] | null | undefined>(undefined)
+  const [chosen, setChosen] = useState(0)
+  const [count, setCount] = useState(shownAtFirst)
+  useEffect(() => {
+    if (planOf(run) === null) return setPaths(null)
+    const { input } = run.request
+    const about = { input, state: run.state, path: field.path, part: field.part ?? {} }
+    ask("origins", sourceOf(run.request), about).then(setPaths, () => setPaths(null))
+  }, [])
+  useEffect(() => {
+    tracedSteps.value = new Set(stepsOf(paths?.[chosen] ?? []))
+    return () => {
+      tracedSteps.value = new Set()
+    }
+  }, [paths, chosen])
+  if (paths === undefined) return <p class="note">Looking…</p>
+  if (paths === null) return <p>The source of this run is not known here, so that its ways cannot be followed.</p>
+  if (paths.length === 0) return <p>Nothing is known of where it came from.</p>
   return (
     <>
-      <p class="hint-text">
-        The same words stand in these texts, the oldest first. A model may have had them from elsewhere.
-      </p>
-      <ul>
-        {found.map((one) => (
-          <li key={`${one.origin.label} ${one.span ?? ""}`}>
-            <Way found={one} />
-            {one.shared === null ? null : <span class="note"> only “{one.shared}”</span>}
+      <ol class="origin-paths" aria-label="Ways">
+        {paths.slice(0, count).map((path, at) => (
+          <li key={at}>
+            <OriginPathView run={run} path={path} isChosen={at === chosen} onChoose={() => setChosen(at)} />
           </li>
         ))}
-      </ul>
+      </ol>
+      {paths.length <= count ? null : (
+        <button type="button" class="button" onClick={() => setCount(paths.length)}>
+          Show {counted(paths.length - count, "more way")}
+        </button>
+      )}
     </>
-  )
-}
-
-function nobodyWords(node: string | undefined): string {
-  const who = node?.startsWith("agent.") === true ? `${node} read` : "the steps before it read"
-  return `Nothing that ${who} has these words: a model wrote them.`
-}
-
-function Way({ found: { origin, span } }: { readonly found: FoundText }) {
-  const { node } = origin
-  if (node === undefined) return <OriginLink origin={origin} />
-  return (
-    <button type="button" class="button link" onClick={() => select({ node, ...(span !== undefined && { span }) })}>
-      <code>{origin.label}</code>
-    </button>
   )
 }
 

@@ -6,6 +6,7 @@ import { resultTab, resultTabs } from "../page/layout.ts"
 import type { RunView } from "../shown-run/run-view.ts"
 import { unknownRequest } from "../shown-run/run-view.ts"
 import { graphOf, liveRun, shownRun, watchWhole } from "../shown-run/shown-run.ts"
+import { askedOrigin } from "../output/asked-origin.ts"
 import { openingRun, openRun, showFileOf } from "../run/open-run.ts"
 
 /** Runs that this page has shown, to go back to without asking the service; the newest last. */
@@ -19,7 +20,8 @@ function addressNow(): string {
   const run = openingRun.value ?? watchWhole()?.run_id
   const file = files.value.length > 1 ? fileName.value : undefined
   const tab = resultTab.value === firstTab ? undefined : resultTab.value
-  return toAddress({ run, file, tab })
+  const origin = run === undefined ? undefined : askedOrigin.value?.path
+  return toAddress({ run, file, tab, origin })
 }
 
 /** Keeps what is looked at in the page's address: another browser, a reload, and the browser's back and forward find it again. */
@@ -59,8 +61,9 @@ function showOwnFile({ request }: RunView): void {
 /** The user has gone back or forward, or has changed the address. */
 export function followAddress(): void {
   if (isLink(location.hash)) return
-  const { run, file, tab } = readAddress(location.hash)
+  const { run, file, tab, origin } = readAddress(location.hash)
   batch(() => {
+    askedOrigin.value = origin === undefined ? null : { path: origin }
     const wanted = file === undefined ? undefined : allContents().find(({ content }) => content.name === file)
     if (wanted !== undefined && wanted.id !== activeFile.value) showFile(wanted.id)
     resultTab.value = resultTabs.find((name) => name === tab) ?? firstTab

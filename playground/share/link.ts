@@ -41,13 +41,15 @@ export interface Place {
   readonly file?: string | undefined
   /** The tab of the results; left out for the first. */
   readonly tab?: string | undefined
+  /** `output.reply`: whose origins are shown. */
+  readonly origin?: string | undefined
   /** A workflow of the server that is to be opened; not kept in the address. */
   readonly workflow?: string | undefined
 }
 
 /** The fragment of the address of a place; empty for that of a first visit. */
-export function toAddress({ run, file, tab }: Place): string {
-  const parts = Object.entries({ run, file, tab }).flatMap(([name, value]) =>
+export function toAddress({ run, file, tab, origin }: Place): string {
+  const parts = Object.entries({ run, file, tab, origin }).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [`${name}=${encodeURIComponent(value)}`],
   )
   return parts.length === 0 ? "" : `#${parts.join("&")}`
@@ -60,7 +62,7 @@ export function readAddress(fragment: string): Place {
     const value = parts.get(name)
     return value === null || value === "" ? undefined : value
   }
-  return { run: part("run"), file: part("file"), tab: part("tab"), workflow: part("workflow") }
+  return { run: part("run"), file: part("file"), tab: part("tab"), origin: part("origin"), workflow: part("workflow") }
 }
 
 const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."

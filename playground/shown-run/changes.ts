@@ -30,7 +30,8 @@ export function planOf({ request }: RunView): Plan | null {
   return found
 }
 
-function sourceOf({ source, around }: RunRequest): Source {
+/** The text of a run, as the worker is asked about it. */
+export function sourceOf({ source, around }: RunRequest): Source {
   return { text: source, ...around }
 }
 

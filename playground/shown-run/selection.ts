@@ -17,6 +17,8 @@ export interface Selection {
 }
 
 export const selection = signal<Selection | null>(null)
+/** The steps that the origin of a result leads through, as the graph marks them. */
+export const tracedSteps = signal<ReadonlySet<string>>(new Set())
 /** The details show the result although a step is selected: after a run has begun from within that step's text. */
 const answerFirst = signal(false)
 /** Whether the column of the details shows the result of the run. */

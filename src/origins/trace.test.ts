@@ -10,7 +10,6 @@ import { LineMap } from "../source/line-map.ts"
 import type { TracedProgram } from "./template.ts"
 import { legendOf, shownPieces } from "../../playground/trace/legend.ts"
 import { requestTracer, traceInstruction } from "./trace-request.ts"
-import { whereFrom } from "./where-from.ts"
 
 const source = `input { files: [{ path: string, patch: string }] topic: string }
 secrets { key: string }
@@ -194,43 +193,6 @@ test("the texts of a request are traced: the system text to its parts, the resul
     isGuess: true,
   })
   assert.equal(trace("message"), null)
-})
-
-test("a phrase of the result leads to the field, the step that wrote it, and the texts that had its words", () => {
-  const { state, traced } = ran()
-  const { fields, found } = whereFrom(traced.plan, input, state, "the wall CLOCK\njumps twice a year")
-  const made = { kind: "step", label: "agent.write.text", node: "agent.write" }
-  assert.deepEqual(fields, [{ path: "output.report.text", made }])
-  assert.deepEqual(
-    found.map(({ origin, shared }) => [origin.label, shared]),
-    [
-      ["result of tool.find", null],
-      ["agent.review[0].comment", null],
-    ],
-  )
-})
-
-test("words that nothing before had are the model's own, and similar ones are named as such", () => {
-  const { state, traced } = ran()
-  assert.deepEqual(whereFrom(traced.plan, input, state, "Buy bread.").found, [])
-  const { found } = whereFrom(traced.plan, input, state, "jumps twice a year. Buy bread")
-  assert.deepEqual(
-    found.map(({ origin, shared }) => [origin.label, shared]),
-    [
-      ["result of tool.find", "jumps twice a year"],
-      ["agent.review[0].comment", "jumps twice a year"],
-    ],
-  )
-})
-
-test("a field that the input gives is said to be from there, and words of several fields belong to none", () => {
-  const { state, traced } = ran()
-  assert.deepEqual(whereFrom(traced.plan, input, state, "src/clock.ts").fields, [
-    { path: "output.first", made: { kind: "input", label: "input.files[0]?.path" } },
-  ])
-  assert.deepEqual(whereFrom(traced.plan, input, state, "bread src/clock.ts").fields, [])
-  assert.deepEqual(whereFrom(traced.plan, input, state, "…").fields, [])
-  assert.deepEqual(whereFrom(null, input, state, "buy bread").fields, [{ path: "output.report.text", made: null }])
 })
 
 test("a long prompt has a short legend, its lines in one entry, and no more marked pieces than a page can show", () => {

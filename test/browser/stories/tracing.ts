@@ -79,8 +79,14 @@ export function tracing(playground: Playground): void {
     await details.getByText("copper wires", { exact: true }).selectText()
     await details.getByRole("button", { name: "Where does “copper wires” come from?" }).click()
     const answer = page.getByRole("region", { name: "Where it came from" })
-    await says(answer, /output\.about is made of input\.topic\s+output\.line is made of\s+agent\.write\.text/)
-    await says(answer, /The same words stand in these texts[^]*input\.topic/)
+    await says(answer, /Result output\.about[^]*Expression main\.wire:\d+:\d+[^]*Input input\.topic/)
+    await answer.getByRole("button", { name: "output.line" }).click()
+    await says(
+      answer,
+      /Step agent\.write\.text[^]*Request to the model as it was sent[^]*Input input\.topic[^]*“?copper wires/,
+    )
+    await page.locator('[data-node="agent.write"].traced-way').waitFor()
+    assert.match(page.url(), /origin=output\.line/)
     await see("where-from")
     await answer.getByRole("button", { name: /^Close/ }).click()
     await hasCount(answer, 0)
