@@ -44,6 +44,9 @@ const ownWorkflow = {
     oneOf(releases, { description: "Its side, where there was a candidate: absent where there was none." }),
   ),
   shadow_of: optional(string({ description: "Of a shadow: the run that it shadows." })),
+  moved_from: optional(
+    string({ description: "The version before, where an operator has moved the run to another one." }),
+  ),
 }
 
 const startedBy = {

@@ -1,5 +1,6 @@
 import {
   array,
+  boolean,
   closed,
   exactly,
   integer,
@@ -131,6 +132,64 @@ export const serveVersion = route({
   errors: ["not_found", "validation_error", "overloaded"],
 })
 
+/** Runs that one call looks at. */
+export const movedAtOnce = 200
+
+export type MoveBody = Shape<typeof moveBody>
+
+const versionOrNull = (description: string) =>
+  optional(nullable(string({ minLength: 1, maxLength: 64 }), { description }))
+
+const moveBody = closed({
+  from: versionOrNull("Only runs of this version; null: of any."),
+  to: versionOrNull("A kept version; null: the one that serves."),
+  run_ids: maybe(
+    array(string({ minLength: 1, maxLength: 64 }), {
+      maxItems: movedAtOnce,
+      description: "Only these runs. One that began with `version` is moved only where it is named here.",
+    }),
+  ),
+  dry_run: maybe(boolean({ description: "Nothing is moved: the answer says what a move would do." })),
+  after: maybe(string({ maxLength: 200, description: "The `next` of another page." })),
+})
+
+export type MovedRun = Shape<typeof movedRun>
+
+const movedRun = named(
+  "MovedRun",
+  object({
+    run_id: string(),
+    outcome: oneOf(["moves", "moves_and_asks_again", "stays"]),
+    because: array(string(), { description: "Why it stays; of one that moves, what is asked again or outdated." }),
+  }),
+)
+
+export type MoveAnswer = Shape<typeof moveAnswer>
+
+const moveAnswer = named(
+  "MovedRuns",
+  object({
+    moved: integer({ description: "Without those that ask again." }),
+    asked_again: integer(),
+    stay: integer(),
+    runs: array(movedRun),
+    next,
+  }),
+)
+
+export const moveRuns = route({
+  ...steering,
+  id: "moveRuns",
+  path: "/workflows/{name*}/move",
+  parameters: { name: parameters.name },
+  summary: "Move runs that wait to another version of their workflow",
+  description: `A run moves where nothing is lost and nothing is done twice; the answer says of each what becomes of it. At most ${movedAtOnce} runs a call. ${forOperators}`,
+  body: moveBody,
+  example: { from: null, to: null, dry_run: true },
+  answers: { 200: json("What became of each run.", moveAnswer) },
+  errors: ["not_found", "validation_error", "overloaded"],
+})
+
 /** In a request for a run of a workflow by its name. */
 export const requestedVersion = {
   version: maybe(
@@ -143,4 +202,4 @@ export const requestedVersion = {
   ),
 }
 
-export const versionRoutes = [listVersions, getVersion, diffVersions, withdrawVersion, serveVersion]
+export const versionRoutes = [listVersions, getVersion, diffVersions, withdrawVersion, serveVersion, moveRuns]

@@ -114,6 +114,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/versions.ts")).versionsCommand,
   },
   {
+    name: "move",
+    summary: "move runs that wait to another version of their workflow",
+    load: async () => (await import("./commands/move.ts")).moveCommand,
+  },
+  {
     name: "budgets",
     summary: "show the budgets of a service, and what is used of them",
     load: async () => (await import("./commands/budgets.ts")).budgetsCommand,

@@ -17,7 +17,14 @@ import type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/
 import type { RunStatsAnswer } from "../api/run-stats.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
-import type { ServedAnswer, VersionAnswer, VersionDetail, VersionsAnswer } from "../api/versions.ts"
+import type {
+  MoveAnswer,
+  MoveBody,
+  ServedAnswer,
+  VersionAnswer,
+  VersionDetail,
+  VersionsAnswer,
+} from "../api/versions.ts"
 import type { WorkflowDiff } from "../diff/diff-shape.ts"
 import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../api/workflows.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -52,7 +59,7 @@ export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/
 export type { RunStatsAnswer } from "../api/run-stats.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
-export type { ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
+export type { MoveAnswer, MoveBody, MovedRun, ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
 export type { WorkflowDiff } from "../diff/diff-shape.ts"
 export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
 
@@ -392,6 +399,11 @@ export class WireworksClient {
   /** Serves a kept version in place of the file, or the file again (null); for operators. */
   serveVersion(name: string, version: string | null, options: CallOptions = {}): Promise<ServedAnswer> {
     return this.#service.json<ServedAnswer>("POST", `${workflowPath(name)}/serve`, { version }, options)
+  }
+
+  /** Moves runs that wait to another version of their workflow, at most 200, or says what a move would do (`dry_run`); for operators. */
+  moveRuns(name: string, body: MoveBody = {}, options: CallOptions = {}): Promise<MoveAnswer> {
+    return this.#service.json<MoveAnswer>("POST", `${workflowPath(name)}/move`, body, options)
   }
 
   /** A page of the caller's runs, newest first. */

@@ -558,6 +558,10 @@ export const events = {
     "work",
   ),
   question_expired: event("The time to answer is over.", { id: string(), name: string() }, "work"),
+  question_withdrawn: event(
+    "The run has moved to another version of its workflow, for which this open question is not the right one: nobody can answer it any more.",
+    { id: string(), name: string(), because: oneOf(["moved"]) },
+  ),
   wait_started: event("A step begins to wait: until a time, or for an event with a name and a key.", started, "work"),
   wait_ended: event(
     "The wait is over. `output` is the data of the event, or the time at which the wait ended; there is none where it expired.",
@@ -579,6 +583,19 @@ export const events = {
       batches: array(string()),
       waits: array(string()),
       budget: optional(string({ description: "The path of the budget." })),
+    },
+  ),
+  run_moved: event(
+    "An operator has moved the waiting run to another version of its workflow. The lists have the ids of steps. `workflow_planned` comes next, then the questions of the new version, and `run_waiting`.",
+    {
+      from: string({ description: "The version before." }),
+      to: string(),
+      reused: array(string(), { description: "Have completed, and are the same." }),
+      outdated: array(string(), {
+        description: "Have completed, and have changed or are gone; nothing that is still to come depends on them.",
+      }),
+      asked_again: array(string(), { description: "Their open questions are withdrawn, and asked anew." }),
+      dropped: array(string(), { description: "Their open questions are withdrawn, and not asked anew." }),
     },
   ),
   run_resumed: event("The process restarted, or another one took over.", { reason: string() }, "repeated"),

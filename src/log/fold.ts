@@ -40,10 +40,16 @@ const runHandlers: ReplayHandlers = {
   },
   run_waiting({ state }, event, at) {
     state.parked = { event, alarms: replayData(event)?.alarms ?? [] }
-    state.idle.push({ from: at, to: null })
+    // A run that moves goes on waiting.
+    if (state.idle.at(-1)?.to !== null) state.idle.push({ from: at, to: null })
+  },
+  run_moved({ state }, { data }) {
+    for (const step of data.outdated) state.outdated.add(step)
+    state.hasMoved = true
   },
   run_continued({ state }, _event, at) {
     state.parked = null
+    state.hasMoved = false
     const wait = state.idle.at(-1)
     if (wait !== undefined) wait.to ??= at
   },

@@ -62,6 +62,10 @@ export interface ReplayState {
   readonly leftBatches: Map<string, EventData["batch_left"]["reason"][]>
   /** What the last `run_waiting` armed; null for a run that is not parked. */
   parked: { readonly event: LogEvent; readonly alarms: readonly Alarm[] } | null
+  /** Steps that completed under an earlier version of the workflow, which nothing that is to come depends on. They are not evaluated again. */
+  readonly outdated: Set<string>
+  /** It has moved to another version since it was parked: steps may be ready that wait for nothing. */
+  hasMoved: boolean
   /** Answers, and values of waits, that a re-run took over, by `placeKey` of the step's id. */
   readonly reusedAnswers: Map<string, StepOutcome>
   readonly loopsStarted: Map<string, number>
@@ -249,6 +253,8 @@ export function emptyReplayState(): ReplayState {
     inBatch: new Map(),
     leftBatches: new Map(),
     parked: null,
+    outdated: new Set(),
+    hasMoved: false,
     reusedAnswers: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),

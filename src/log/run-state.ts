@@ -48,6 +48,8 @@ export interface RunState {
   limits: ShownRunLimits | null
   /** The earlier run that this one took results over from. */
   rerun_of?: string
+  /** The version that it had before it moved to the one that it has. Absent where it has not moved. */
+  moved_from?: string
   /** What it waits for. Absent while it does not wait. */
   waiting_for?: WaitingFor
   /** Absent while there is none. */

@@ -85,6 +85,17 @@ function ownChange(
   if (differ(textOf(earlier), textOf(node))) return "Its text changed"
   const part = parts.find(({ isSame }) => !isSame(before, earlier, after, node))
   if (part !== undefined) return part.why
+  const changed = changedInput(node, input, known)
+  if (changed === null) return null
+  return changed === "" ? "The input changed" : `input.${changed} changed`
+}
+
+/** The field of the input that a node refers to, and that differs; an empty name is all of it, null that none does. */
+export function changedInput(
+  node: PlanNode,
+  input: { readonly before: JsonObject; readonly after: JsonObject },
+  known = new Map<string, boolean>(),
+): string | null {
   const changed = fieldsOf(node, "input").find((name) => {
     let isSame = known.get(name)
     if (isSame === undefined) {
@@ -96,8 +107,7 @@ function ownChange(
     }
     return !isSame
   })
-  if (changed === undefined) return null
-  return changed === "" ? "The input changed" : `input.${changed} changed`
+  return changed ?? null
 }
 
 /** What a node is made of besides its own text. */

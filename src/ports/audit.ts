@@ -13,6 +13,7 @@ export type AuditAct =
   | "resumed"
   | "served"
   | "withdrew"
+  | "moved"
   | "runs.action"
   | "stopped_candidate"
   | "resumed_candidate"

@@ -14,6 +14,8 @@ export interface WorkflowVersion {
   readonly release?: Release
   /** Of a shadow: the run that it shadows. */
   readonly shadow_of?: string
+  /** The version before, of a run that has moved to this one. */
+  readonly moved_from?: string
 }
 
 /** `open` is queued, running or cancelling; `ended` is completed, failed or cancelled. */

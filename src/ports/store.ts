@@ -100,6 +100,14 @@ export interface UnkeyedRun extends NewRun {
 /** The fence of a run's first owner. */
 export const firstFence = 1
 
+/** A parked run moves to another version of its workflow. */
+export interface RunMove {
+  /** In place of the one before; its secrets stay as they are. */
+  readonly request: RunRequest
+  /** Steps of the new version are ready: the run can be claimed at once. */
+  readonly wakes: boolean
+}
+
 export interface Idempotency {
   readonly key: string
   readonly fingerprint: string
@@ -187,6 +195,14 @@ export class NoSuchRun extends StoreFailure {
   }
 }
 
+/** An append that withdraws a wait which has its outcome already, or is due. Nothing of it was stored. */
+export class WaitSettled extends StoreFailure {
+  constructor(run_id: string) {
+    super(`A wait of run ${run_id} that was to be withdrawn has its outcome`)
+    this.name = "WaitSettled"
+  }
+}
+
 /** An append whose ids do not go on from the last event that is stored: another append failed, or another process wrote. */
 export class OutOfSequence extends StoreFailure {
   constructor(run_id: string, first: number, last: number) {
@@ -198,7 +214,12 @@ export class OutOfSequence extends StoreFailure {
 /** Whether it is about the store as a whole, and not about one run. */
 export function isStoreTrouble(error: unknown): error is StoreFailure {
   if (!(error instanceof StoreFailure)) return false
-  return !(error instanceof Damaged || error instanceof NoSuchRun || error instanceof OutOfSequence)
+  return !(
+    error instanceof Damaged ||
+    error instanceof NoSuchRun ||
+    error instanceof OutOfSequence ||
+    error instanceof WaitSettled
+  )
 }
 
 export type RunLookup =
@@ -254,9 +275,12 @@ export interface RunStore extends RunList, RunCounts {
    * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
    * terminal event is the last of its run: it deletes the secrets and frees the lease. `run_waiting` frees the lease as well
    * and parks the run: no process can claim it until an outcome or a cancel wakes it. An earlier one wakes it at once.
-   * `entries` of the ledger that the events change are set with them.
+   * `entries` of the ledger that the events change are set with them. An event that withdraws a wait is refused with `WaitSettled` unless that is open.
+   * `move` replaces the request of a run that moves to another version.
    */
-  append(lease: Lease, events: readonly LogEvent[], entries?: readonly LedgerRow[]): Promise<void>
+  append(lease: Lease, events: readonly LogEvent[], entries?: readonly LedgerRow[], move?: RunMove): Promise<void>
+  /** The lease of a run that is parked, and whose cancel nobody has asked for; null for every other one. */
+  claimParked(run_id: string, owner: string, leaseMs: number): Promise<Lease | null>
   /**
    * Parks a run again that was woken, without an event: each of these alarms takes the place of the one with its id, which may have been due. Rejects with `LeaseLost`.
    */

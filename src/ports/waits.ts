@@ -63,7 +63,7 @@ export function eventKey(name: string, key: string): string {
   return JSON.stringify([name, key])
 }
 
-/** `due`: its time had come before anything settled it. `withdrawn`: the run ended while it was open. */
+/** `due`: its time had come before anything settled it. `withdrawn`: the run ended while it was open, or moved to a version that does not ask it. */
 export type WaitStatus = "open" | "settled" | "due" | "withdrawn"
 
 /** A wait that an event opens. */
@@ -170,14 +170,16 @@ export function isAlarm(kind: WaitKind): boolean {
   return alarmKinds.some((alarm) => alarm === kind)
 }
 
-/** The waits that an append opens, the ids of those whose outcomes it takes in, and whether it disarms the alarms of the run. */
+/** The waits that an append opens, the ids of those whose outcomes it takes in, or that it withdraws, and whether it disarms the alarms of the run. */
 export function waitsIn(events: readonly LogEvent[]): {
   readonly opened: readonly OpenedWait[]
   readonly taken: readonly string[]
+  readonly withdrawn: readonly string[]
   readonly disarms: boolean
 } {
   const opened: OpenedWait[] = []
   const taken: string[] = []
+  const withdrawn: string[] = []
   let disarms = false
   for (const event of events) {
     if (event.type === "question_asked") {
@@ -201,7 +203,8 @@ export function waitsIn(events: readonly LogEvent[]): {
       })
     } else if (event.type === "wait_ended") taken.push(event.data.id)
     else if (event.type === "question_answered" || event.type === "question_expired") taken.push(event.data.id)
-    else if (event.type === "run_continued") disarms = true
+    else if (event.type === "question_withdrawn") withdrawn.push(event.data.id)
+    else if (event.type === "run_continued" || event.type === "run_moved") disarms = true
     else if (event.type === "run_waiting") {
       const opened_at = Date.parse(event.at)
       opened.push(...armed(replayData(event)?.alarms ?? [], opened_at, event.id))
@@ -209,7 +212,7 @@ export function waitsIn(events: readonly LogEvent[]): {
   }
   // A wait that ends at once is over before anybody could find it.
   const over = new Set(taken)
-  return { opened: opened.filter(({ id }) => !over.has(id)), taken, disarms }
+  return { opened: opened.filter(({ id }) => !over.has(id)), taken, withdrawn, disarms }
 }
 
 /** The waits that alarms are. */

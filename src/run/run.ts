@@ -34,6 +34,7 @@ import type { RunContext, RunLimits, RunPorts, SharedContext } from "./context/r
 import { closeHost, openContext } from "./context/run-context.ts"
 import { runValues } from "./context/run-values.ts"
 import type { Resumption, RunJob } from "./run-job.ts"
+import type { PlanNode } from "../plan/plan-shape.ts"
 import { runPlan } from "./run-plan.ts"
 import { sizeOf } from "./values/value-size.ts"
 import type { Spent } from "../log/usage.ts"
@@ -133,6 +134,28 @@ function runFrom(
   return new Run(given, ports, limits, past, earlier).toEnd()
 }
 
+/** What a run would do in another version of its workflow. */
+export interface Rehearsed {
+  /** Ids of the nodes that were held back, and could begin. */
+  readonly held: readonly string[]
+  /** It would fail with this. */
+  readonly failed: WireError | null
+}
+
+/** Finds out what a run that waits would ask in the version of the job. Its events go to the job's store, which must be none that keeps them. */
+export function rehearse(
+  job: RunJob,
+  ports: RunPorts,
+  limits: RunLimits,
+  past: ReplayState,
+  holds: (node: PlanNode) => boolean,
+): Promise<Rehearsed> {
+  const secrets = secretsOfRun(job.plan, job.request, ports.serverSecrets)
+  const request = { ...job.request, secrets }
+  const rehearsing = { ...past, hasMoved: true }
+  return new Run({ ...job, request, resumed: null }, ports, limits, rehearsing, null).rehearse(holds)
+}
+
 /** Why a run stops in this process. */
 type Stop =
   | RunStop
@@ -202,6 +225,7 @@ class Run {
       arrivals: memory.arrivals(limits.keptBytes),
       codeUse: { leftMs: limits.codeMs, logLeft: codeLogLength },
       busyWork: new Set(),
+      rehearses: past.hasMoved && job.resumed === null,
       runPlan,
     }
     const time = new TimeLimits({
@@ -233,6 +257,31 @@ class Run {
       time,
       fail,
     })
+  }
+
+  /** Goes as far as it gets without any call, and without what is held back; resolves when nothing more happens by itself. */
+  async rehearse(holds: (node: PlanNode) => boolean): Promise<Rehearsed> {
+    const { past, ports, plan, runId, signal } = this.#running
+    this.#running.run = runValues(ports.run ?? { id: runId, started_at: past.startedAt ?? this.#startedAt })
+    const held: string[] = []
+    const stopped = new Promise<void>((_, reject) => {
+      signal.addEventListener("abort", () => reject(stopping), { once: true })
+    })
+    stopped.catch(() => undefined)
+    const working = runPlan(this.#running, (node) => {
+      if (!holds(node)) return undefined
+      held.push(node.id)
+      return stopped
+    })
+    // Nodes start a few in each turn of the event loop.
+    for (let left = plan.nodes.length; left > -50; left -= 25) await nextTurn()
+    await Promise.race([working, this.#quiet()])
+    const failed = this.#stop?.why === "failed" ? this.#stop.error : null
+    this.#end({ why: "left" })
+    await working
+    this.#running.waits.close()
+    this.#running.redactor.close()
+    return { held, failed }
   }
 
   async toEnd(): Promise<LogEvent | null> {
@@ -323,7 +372,8 @@ class Run {
   async #parkedAgain(): Promise<LogEvent | null> {
     const running = this.#running
     const { past, ports, signal } = running
-    if (past.parked?.alarms.some(({ kind }) => kind === "batch") !== true) return null
+    // One that has moved may have new steps to do.
+    if (past.hasMoved || past.parked?.alarms.some(({ kind }) => kind === "batch") !== true) return null
     try {
       const alarms = await stillWaiting(running)
       if (alarms === null || signal.aborted) return null
@@ -362,7 +412,8 @@ class Run {
 
   /** Everything left waits: the run leaves this process, and the process that sees an outcome resumes it. */
   #park(waitingFor: WaitingFor, alarms: readonly Alarm[]): void {
-    const { log } = this.#running
+    const { log, rehearses } = this.#running
+    if (rehearses) return
     const event = log.add("run_waiting", waitingFor, alarms.length === 0 ? undefined : { alarms })
     log.stored().then(
       () => this.#end({ why: "waiting", event }),

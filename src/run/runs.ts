@@ -11,6 +11,7 @@ import { LeaseKeeper } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
 import { Damaged, firstFence, isStoreTrouble, StoreFailure } from "../ports/store.ts"
+import { moveRun, type MoveJob, type MoveResult } from "./move-run.ts"
 import { run } from "./run.ts"
 import type { HeldRun, RunJob } from "./run-job.ts"
 import { endWithoutRunning } from "./end-without-running.ts"
@@ -296,6 +297,12 @@ export class Runs {
       refuseTime(plan, options, this.#settings.limits.maxRunMs) ??
       validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null, prices)
     )
+  }
+
+  /** Moves a run that waits to another version of its workflow, or says what a move would do. */
+  move(job: MoveJob): Promise<MoveResult> {
+    const { owner, leaseMs, limits } = this.#settings
+    return moveRun(job, { ports: this.#ports, limits, deadlines: this.#deadlines, owner, leaseMs })
   }
 
   /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */

@@ -1,6 +1,6 @@
 import type { ClaimedLease } from "../ports/store.ts"
-import type { ClaimOperation, ReleaseOperation, RenewOperation } from "./operations.ts"
-import { all, run, type Row, type Steps } from "./sql.ts"
+import type { ClaimOperation, ClaimParkedOperation, ReleaseOperation, RenewOperation } from "./operations.ts"
+import { all, get, run, type Row, type Steps } from "./sql.ts"
 
 /** How a database tells whose lease has run out. */
 export interface LeaseRules {
@@ -33,6 +33,28 @@ export function* claim(rules: LeaseRules, operation: ClaimOperation): Steps<Omit
     claimed.push({ run_id: row["run_id"] as string, fence, given_back, woken: claimed.length < woken.length })
   }
   return claimed
+}
+
+/** The fence of the lease; null where the run is not parked, or is to be cancelled. */
+export function* claimParked(
+  rules: LeaseRules,
+  { run_id, owner, lease_until }: ClaimParkedOperation,
+): Steps<number | null> {
+  const row = yield* get(
+    "SELECT num, fence FROM runs WHERE run_id = ? AND waiting = 1 AND cancel_requested = 0",
+    run_id,
+  )
+  if (row === undefined) return null
+  const fence = (row["fence"] as number) + 1
+  yield* run(
+    "UPDATE runs SET fence = ?, owner = ?, holder = ?, lease_until = ?, waiting = 0, woken_at = NULL WHERE num = ?",
+    fence,
+    owner,
+    rules.holder,
+    lease_until,
+    row["num"] as number,
+  )
+  return fence
 }
 
 /** Whether the lease still held. */

@@ -124,7 +124,7 @@ export function creationOf(
 }
 
 /** Without its secrets. */
-function textOfRequest(request: RunRequest): string {
+export function textOfRequest(request: RunRequest): string {
   return JSON.stringify({ ...request, secrets: undefined })
 }
 

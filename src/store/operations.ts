@@ -73,6 +73,8 @@ export interface AppendOperation extends Blobs<
     endPreview: Uint8Array | null,
     /** Its output, for the schedule that remembers it. */
     keptOutput: Uint8Array | null,
+    /** Of a run that moves. */
+    request: Uint8Array | null,
     /** Two for each wait that is opened: itself, and the keyed hash of its key. */
     ...waits: (Uint8Array | null)[],
   ]
@@ -96,6 +98,12 @@ export interface AppendOperation extends Blobs<
   readonly ledger?: readonly LedgerRow[]
   /** Where the events open waits, take outcomes in, or say that the run waits. */
   readonly waits?: AppendedWaits
+  /** Of a run that moves to another version. */
+  readonly move?: {
+    readonly version: string
+    readonly moved_from: string
+    readonly wakes: boolean
+  }
 }
 
 /** A run parks without an event. */
@@ -111,6 +119,8 @@ export interface AppendedWaits {
   readonly opened: readonly Pick<OpenedWait, "kind" | "id" | "opened_at" | "due_at">[]
   /** Ids of waits whose outcome the log shows from now on. */
   readonly taken: readonly string[]
+  /** Ids of open waits that nobody can settle any more. */
+  readonly withdrawn: readonly string[]
   /** The alarms of the run are deleted. */
   readonly disarms: boolean
   /** The run is parked. */
@@ -167,7 +177,16 @@ export interface DropEventOperation extends Blobs<readonly []> {
   readonly number: number
 }
 
-export type AppendResult = "stored" | "lease lost" | { readonly stored_last: number }
+/** Parks and claims are one step for others: nobody else gets the run in between. */
+export interface ClaimParkedOperation extends Blobs<readonly []> {
+  readonly kind: "claim parked"
+  readonly run_id: string
+  readonly owner: string
+  readonly lease_until: number
+}
+
+/** `settled`: a wait that was to be withdrawn is not open. */
+export type AppendResult = "stored" | "lease lost" | "settled" | { readonly stored_last: number }
 
 export interface ClaimOperation extends Blobs<readonly []> {
   readonly kind: "claim"

@@ -21,7 +21,7 @@ import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
 /** A list reads as many as the first of these that is enough, mostly a page and one more: PostgreSQL plans a statement anew each time where the number is one of its values. */
 const pages = [21, 51, 101, 1001] as const
-const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, started_by, origin, outcome, usage,
+const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, moved_from, started_by, origin, outcome, usage,
   ${hasBegun} AS begun`
 /** Reading these, and opening them, takes as long as all the rest. */
 const previewColumns = ", key, preview, end_preview"
@@ -157,13 +157,15 @@ function previewsIn(row: Row, vault: Vault): Pick<ListedRun, "preview" | "end"> 
 
 /** The workflow of the server's folder that a run is of; null for source that a caller sent. */
 export function workflowIn(row: Row): WorkflowVersion | null {
-  const [name, release, shadow_of] = [row["workflow"], row["release"], row["shadow_of"]] as (string | null)[]
+  const optional = ["workflow", "release", "shadow_of", "moved_from"].map((column) => row[column])
+  const [name, release, shadow_of, moved_from] = optional as (string | null)[]
   if (typeof name !== "string") return null
   return {
     name,
     version: row["version"] as string,
     ...(typeof release === "string" && { release: release as Release }),
     ...(typeof shadow_of === "string" && { shadow_of }),
+    ...(typeof moved_from === "string" && { moved_from }),
   }
 }
 

@@ -331,4 +331,8 @@ export const migrations: readonly string[] = [
   ALTER TABLE runs ADD COLUMN shadow_of TEXT;
   CREATE INDEX runs_shadows ON runs (shadow_of) WHERE shadow_of IS NOT NULL;
   `,
+  `
+  -- The version before, of a run that has moved to another one.
+  ALTER TABLE runs ADD COLUMN moved_from TEXT;
+  `,
 ]

@@ -6,6 +6,7 @@ import {
   LeaseLost,
   OutOfSequence,
   StoreFailure,
+  WaitSettled,
   type CreateOutcome,
   type Deletion,
   type ExistingRun,
@@ -14,6 +15,7 @@ import {
   type Lease,
   type NewRun,
   type RunLookup,
+  type RunMove,
   type RunRequest,
   type RunStore,
   type UnkeyedRun,
@@ -35,10 +37,10 @@ import { Changes, type Looks } from "./changes.ts"
 import { LogReader, type RunHead } from "./log-reader.ts"
 import { sealEnd, sealEvents, textOfEvents } from "./sealed-events.ts"
 import type { SqlMedium } from "./sql-medium.ts"
-import { BeginningRun, creationOf, idempotencyDigests, newHead } from "./new-run.ts"
+import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
 import { newRunKey } from "./run-key.ts"
 import type { Alarm } from "../log/replay-data.ts"
-import type { CreateResult, SweepOperation } from "./operations.ts"
+import type { AppendOperation, CreateResult, SweepOperation } from "./operations.ts"
 import { Questions } from "../ports/question-store.ts"
 import { keptOutput } from "../ports/kept-output.ts"
 import { SqlEvents } from "./sql-events.ts"
@@ -180,7 +182,12 @@ export class SqlStore implements RunStore {
     if (!held) throw new LeaseLost(lease.run_id)
   }
 
-  async append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
+  async append(
+    lease: Lease,
+    events: readonly LogEvent[],
+    entries: readonly LedgerRow[] = [],
+    move?: RunMove,
+  ): Promise<void> {
     checkAppend(events)
     const { run_id, fence } = lease
     const begun = this.#begun.get(run_id)
@@ -214,10 +221,12 @@ export class SqlStore implements RunStore {
         usage,
         keeper: keeps === null ? null : head.keeper,
         ...(entries.length > 0 && { ledger: entries }),
+        ...(move !== undefined && { move: movedRow(move) }),
         ...this.waits.appended(head.key, events, parks, [
           ...sealEvents(head.key, written),
           over ? sealEnded(head.key, previewOfEnd(last)) : null,
           keeps === null || head.keeper === null ? null : this.triggers.sealOutput(head.keeper, keeps),
+          move === undefined ? null : head.key.seal("request", textOfRequest(move.request)),
         ]),
       },
       { news: { what: "events", run_id } },
@@ -227,9 +236,11 @@ export class SqlStore implements RunStore {
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
+    if (result === "settled") throw new WaitSettled(run_id)
     if (result !== "stored") throw new OutOfSequence(run_id, first.id, result.stored_last)
     if (caused !== null) this.#changes.noticeStored()
     this.#changes.appended(run_id, written.text)
+    if (move?.wakes === true) this.#changes.outcomeStored(run_id)
   }
 
   #knownHead(run_id: string): RunHead | undefined {
@@ -313,6 +324,14 @@ export class SqlStore implements RunStore {
     return claimed.map((lease) => ({ ...lease, owner }))
   }
 
+  async claimParked(run_id: string, owner: string, leaseMs: number): Promise<Lease | null> {
+    const lease_until = leaseEnd(this.#clock, leaseMs)
+    const fence = await this.#medium.send({ kind: "claim parked", run_id, owner, lease_until, blobs: [] })
+    if (fence === null) return null
+    this.#changes.claimed(run_id)
+    return { run_id, owner, fence }
+  }
+
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     const { run_id, fence } = lease
     const lease_until = leaseEnd(this.#clock, leaseMs)
@@ -393,4 +412,9 @@ export class SqlStore implements RunStore {
     this.#changes.close()
     await this.#medium.close()
   }
+}
+
+function movedRow({ request: { workflow }, wakes }: RunMove): NonNullable<AppendOperation["move"]> {
+  if (workflow?.moved_from === undefined) throw new Error("A run that moves has a version, and one before")
+  return { version: workflow.version, moved_from: workflow.moved_from, wakes }
 }

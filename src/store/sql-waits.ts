@@ -30,8 +30,8 @@ import type { StoredWait, WaitReader } from "./wait-reader.ts"
 
 /** Whether events open waits, or take outcomes in. */
 export function concernsWaits(events: readonly LogEvent[]): boolean {
-  const { opened, taken, disarms } = waitsIn(events)
-  return opened.length > 0 || taken.length > 0 || disarms
+  const { opened, taken, withdrawn, disarms } = waitsIn(events)
+  return opened.length > 0 || taken.length > 0 || withdrawn.length > 0 || disarms
 }
 
 /** What runs wait for: seals waits and outcomes, and tells the listeners of outcomes. */
@@ -57,12 +57,20 @@ export class SqlWaits implements WaitStore {
     sealKey: DataKey,
     events: readonly LogEvent[],
     parks: boolean,
-    log: readonly [...SealedEvents, endPreview: Uint8Array | null, keptOutput: Uint8Array | null],
+    log: readonly [
+      ...SealedEvents,
+      endPreview: Uint8Array | null,
+      keptOutput: Uint8Array | null,
+      request: Uint8Array | null,
+    ],
   ): Pick<AppendOperation, "waits" | "blobs"> {
-    const { opened, taken, disarms } = waitsIn(events)
-    if (opened.length === 0 && taken.length === 0 && !disarms && !parks) return { blobs: log }
+    const { opened, taken, withdrawn, disarms } = waitsIn(events)
+    if (!concernsWaits(events) && !parks) return { blobs: log }
     const { rows, blobs } = this.#rows(sealKey, opened)
-    return { waits: { now: this.#clock.now(), opened: rows, taken, disarms, parks }, blobs: [...log, ...blobs] }
+    return {
+      waits: { now: this.#clock.now(), opened: rows, taken, withdrawn, disarms, parks },
+      blobs: [...log, ...blobs],
+    }
   }
 
   async parkAgain({ run_id, fence }: Lease, alarms: readonly Alarm[]): Promise<boolean> {
@@ -70,7 +78,7 @@ export class SqlWaits implements WaitStore {
     if (head === undefined) return false
     const now = this.#clock.now()
     const { rows, blobs } = this.#rows(head.key, armed(alarms, now, 0))
-    const waits = { now, opened: rows, taken: [], disarms: false, parks: true }
+    const waits = { now, opened: rows, taken: [], withdrawn: [], disarms: false, parks: true }
     return this.#medium.send({ kind: "park again", run_id, fence, waits, blobs }, { news: { what: "outcome", run_id } })
   }
 

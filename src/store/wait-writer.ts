@@ -14,7 +14,7 @@ const mostDue = 1_000
 
 export function* addWaits(
   num: number,
-  { now, opened, taken, disarms, parks }: AppendedWaits,
+  { now, opened, taken, withdrawn, disarms, parks }: AppendedWaits,
   blobs: readonly (Uint8Array | null)[],
 ): Steps<void> {
   if (disarms) yield* run(`DELETE FROM waits WHERE run = ? AND kind IN (${alarms})`, num)
@@ -42,7 +42,27 @@ export function* addWaits(
       now,
     )
   }
+  for (const id of withdrawn) {
+    const { open, withdrawn: status } = waitStatus
+    yield* run(
+      "UPDATE waits SET taken = 1, settled_at = ?, status = ? WHERE run = ? AND id = ? AND status = ?",
+      now,
+      status,
+      num,
+      id,
+      open,
+    )
+  }
   if (parks) yield* park(num, now)
+}
+
+/** Whether all waits that are to be withdrawn are open still. */
+export function* areOpen(num: number, { withdrawn, now }: AppendedWaits): Steps<boolean> {
+  for (const id of withdrawn) {
+    const found = yield* get("SELECT status, due_at FROM waits WHERE run = ? AND id = ?", num, id)
+    if (found?.["status"] !== waitStatus.open || (found["due_at"] as number) <= now) return false
+  }
+  return true
 }
 
 export function* settle({ run: num, wait: [kind, id], now, blobs: [sealed] }: SettleOperation): Steps<SettleResult> {

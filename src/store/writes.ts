@@ -2,7 +2,7 @@ import type { Usage } from "../log/events.ts"
 import { addUsage } from "../log/usage.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import { firstFence, type Deletion } from "../ports/store.ts"
-import { claim, release, renew, type LeaseRules } from "./lease-writer.ts"
+import { claim, claimParked, release, renew, type LeaseRules } from "./lease-writer.ts"
 import { addFile, deleteFile, forgetObjects, numbersOfFiles, useFiles } from "./file-writer.ts"
 import type {
   AddFileOperation,
@@ -20,6 +20,7 @@ import type {
   DropEventOperation,
   ReceiveEventOperation,
   ClaimOperation,
+  ClaimParkedOperation,
   FailAsCorruptOperation,
   CreateOperation,
   CreateResult,
@@ -42,7 +43,7 @@ import type {
   WithdrawVersionOperation,
   WriteTriggerOperation,
 } from "./operations.ts"
-import { addWaits, settle, settleDue, wake, withdraw } from "./wait-writer.ts"
+import { addWaits, areOpen, settle, settleDue, wake, withdraw } from "./wait-writer.ts"
 import { closeEvent, deliver, dropEvent, receiveEvent } from "./event-writer.ts"
 import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
 import { get, insert, run, type Steps } from "./sql.ts"
@@ -115,6 +116,7 @@ export class Writes {
     "close event": (operation: CloseEventOperation) => closeEvent(operation),
     "drop event": (operation: DropEventOperation) => dropEvent(operation),
     claim: (operation: ClaimOperation) => claim(this.#rules, operation),
+    "claim parked": (operation: ClaimParkedOperation) => claimParked(this.#rules, operation),
     failAsCorrupt: (operation: FailAsCorruptOperation) => this.#failAsCorrupt(operation),
     renew: (operation: RenewOperation) => renew(operation),
     release: (operation: ReleaseOperation) => release(operation),
@@ -222,10 +224,11 @@ export class Writes {
 
   *#append(operation: AppendOperation): Steps<AppendResult> {
     const { fence, first, last, finished_at, caused, waits } = operation
-    const [body, kept, end_preview, keptOutput, ...waitBlobs] = operation.blobs
+    const [body, kept, end_preview, keptOutput, request, ...waitBlobs] = operation.blobs
     const num = typeof operation.run === "number" ? operation.run : yield* this.#numberOf(operation.run)
     // It could not be created.
     if (num === undefined) return "lease lost"
+    if (waits !== undefined && !(yield* areOpen(num, waits))) return "settled"
     const known = this.#known.get(num)
     const current = known?.fence === fence ? known : null
     const stored_last = current?.last ?? (yield* lastEvent(num))
@@ -252,6 +255,8 @@ export class Writes {
     const alone = current !== null && current.alone && waits === undefined
     this.#remember(num, { fence, last, alone, bytes })
     if (waits !== undefined) yield* addWaits(num, waits, waitBlobs)
+    if (operation.move !== undefined && request !== null) yield* moveRun(num, operation.move, request)
+    if (operation.move?.wakes === true && waits !== undefined) yield* wake(num, waits.now)
     if (waits?.parks === true) {
       yield* count(num, bytes)
       yield* run("UPDATE runs SET bytes = ? WHERE num = ?", bytes, num)
@@ -386,6 +391,20 @@ export class Writes {
     if (bytes !== null) yield* putEntry(probeEntry, probeEntry, 0, bytes)
     return null
   }
+}
+
+/** From now on its request is another one. */
+function* moveRun(
+  num: number,
+  { version, moved_from }: NonNullable<AppendOperation["move"]>,
+  request: Uint8Array,
+): Steps<void> {
+  yield* run(
+    "INSERT INTO requests (run, body) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET body = excluded.body",
+    num,
+    request,
+  )
+  yield* run("UPDATE runs SET version = ?, moved_from = ? WHERE num = ?", version, moved_from, num)
 }
 
 function* lastEvent(num: number): Steps<number> {

@@ -139,6 +139,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan, given: reado
       }
       case "question_answered":
       case "question_expired":
+      case "question_withdrawn":
         open.delete(event.data.id)
         break
       case "tool_call_started": {

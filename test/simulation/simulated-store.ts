@@ -28,6 +28,7 @@ import {
   type Lease,
   type NewRun,
   type RunLookup,
+  type RunMove,
   type RunRequest,
   type RunStore,
   type UnkeyedRun,
@@ -170,12 +171,20 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.request(run_id))
   }
 
-  append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
+  append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = [], move?: RunMove): Promise<void> {
     const sent = [...events]
     return this.#send(async () => {
-      await this.#store.append(lease, sent, entries)
-      this.#applied("append", { lease, events: sent })
+      await this.#store.append(lease, sent, entries, move)
+      this.#applied("append", { lease, events: sent, ...(move !== undefined && { move }) })
     }, lease.run_id)
+  }
+
+  claimParked(run_id: string, owner: string, leaseMs: number): Promise<Lease | null> {
+    return this.#send(async () => {
+      const lease = await this.#store.claimParked(run_id, owner, leaseMs)
+      if (lease !== null) this.#applied("claim", lease)
+      return lease
+    })
   }
 
   parkAgain(lease: Lease, alarms: readonly Alarm[]): Promise<void> {

@@ -18,6 +18,7 @@ import {
   NoSuchRun,
   OutOfSequence,
   StoreFailure,
+  WaitSettled,
   type CreateOutcome,
   type Deletion,
   type ExistingRun,
@@ -26,6 +27,7 @@ import {
   type Lease,
   type NewRun,
   type RunLookup,
+  type RunMove,
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
@@ -207,7 +209,12 @@ export class MemoryStore implements RunStore {
     this.ledger.set(run_id, caller, request.workflow?.name ?? "", rows)
   }
 
-  async append(lease: Lease, events: readonly LogEvent[], entries: readonly LedgerRow[] = []): Promise<void> {
+  async append(
+    lease: Lease,
+    events: readonly LogEvent[],
+    entries: readonly LedgerRow[] = [],
+    move?: RunMove,
+  ): Promise<void> {
     checkAppend(events)
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
@@ -215,6 +222,8 @@ export class MemoryStore implements RunStore {
     if (first === undefined || last === undefined) return
     if (first.id !== run.events.length + 1) throw new OutOfSequence(lease.run_id, first.id, run.events.length)
 
+    if (!this.waits.areOpen(lease.run_id, events)) throw new WaitSettled(lease.run_id)
+    if (move !== undefined) run.request = { ...move.request, secrets: run.request.secrets }
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     if (entries.length > 0) this.#enter(lease.run_id, run, entries)
@@ -222,6 +231,7 @@ export class MemoryStore implements RunStore {
     this.waits.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
+    if (move?.wakes === true) this.waits.wake(lease.run_id)
     for (const wakeUp of run.wakeUps) wakeUp.signal()
   }
 
@@ -294,6 +304,17 @@ export class MemoryStore implements RunStore {
       },
     }
     return followLog(log, after, signal)
+  }
+
+  async claimParked(run_id: string, owner: string, leaseMs: number): Promise<Lease | null> {
+    const run = this.#runs.get(run_id)
+    if (run?.parked !== "waiting" || run.cancel_requested) return null
+    this.#parked.wake(run_id)
+    this.#parked.claimed(run_id, run)
+    this.#active.set(run_id, run)
+    run.given_back = false
+    run.lease_until = leaseEnd(this.#clock, leaseMs)
+    return { run_id, owner, fence: ++run.fence }
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {

@@ -49,8 +49,8 @@ export class MemoryWaits implements WaitStore {
   }
 
   appended(run_id: string, caller: string, events: readonly LogEvent[]): void {
-    const { opened, taken, disarms } = waitsIn(events)
-    if (opened.length === 0 && taken.length === 0 && !disarms) return
+    const { opened, taken, withdrawn, disarms } = waitsIn(events)
+    if (opened.length === 0 && taken.length === 0 && withdrawn.length === 0 && !disarms) return
     const ofRun = this.#byRun.get(run_id) ?? new Map<string, Stored>()
     this.#byRun.set(run_id, ofRun)
     for (const [id, stored] of disarms ? ofRun : []) {
@@ -66,6 +66,20 @@ export class MemoryWaits implements WaitStore {
       // The run itself may have seen that a time has come.
       if (stored.wait.status === "open") stored.wait = { ...stored.wait, status: "due", settled_at: this.#clock.now() }
     }
+    for (const id of withdrawn) {
+      const stored = ofRun.get(id)
+      if (stored === undefined) continue
+      stored.taken = true
+      stored.wait = { ...stored.wait, status: "withdrawn", settled_at: this.#clock.now() }
+    }
+  }
+
+  /** Whether the waits that these events withdraw are open. */
+  areOpen(run_id: string, events: readonly LogEvent[]): boolean {
+    return waitsIn(events).withdrawn.every((id) => {
+      const stored = this.#byRun.get(run_id)?.get(id)
+      return stored !== undefined && this.#seen(stored).status === "open"
+    })
   }
 
   /** Alarms in place of those with their ids. */

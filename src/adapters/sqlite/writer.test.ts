@@ -61,7 +61,7 @@ function append(run: number, first: number, last: number, size = 100): AppendOpe
     error_kind: null,
     usage: null,
     keeper: null,
-    blobs: [blob(size), null, null, null],
+    blobs: [blob(size), null, null, null, null],
   }
 }
 
@@ -170,9 +170,9 @@ describe("a batch in one piece", () => {
     const operations: Operation[] = [
       append(1, 1, 3, 5),
       create("a"),
-      { ...append(2, 7, 7), blobs: [blob(0), blob(3), blob(5), blob(2)], finished_at: 1_700_000_000_000 },
+      { ...append(2, 7, 7), blobs: [blob(0), blob(3), blob(5), blob(2), blob(1)], finished_at: 1_700_000_000_000 },
       { kind: "cancel", run_id: "b\u0000\ud800", now: 0, blobs: [] },
-      { ...append(3, 1, 2), blobs: [blob(9), blob(0), null, null] },
+      { ...append(3, 1, 2), blobs: [blob(9), blob(0), null, null, null] },
     ]
     assert.deepEqual(unpackBatch(packBatch(operations)), operations)
     assert.deepEqual(unpackBatch(packBatch([])), [])

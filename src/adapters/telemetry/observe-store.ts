@@ -13,8 +13,8 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
       await store.failAsCorrupt(lease, end)
       for (const observer of observers) observer.appended(lease.run_id, [end])
     },
-    append(...[lease, events, entries]: Parameters<RunStore["append"]>): Promise<void> {
-      return store.append(lease, events, entries).then(
+    append(...[lease, events, entries, move]: Parameters<RunStore["append"]>): Promise<void> {
+      return store.append(lease, events, entries, move).then(
         () => {
           for (const observer of observers) observer.appended(lease.run_id, events)
         },

@@ -145,6 +145,7 @@ export class RunTracer implements RunObserver {
       case "question_asked":
       case "question_answered":
       case "question_expired":
+      case "question_withdrawn":
         run.span.addEvent(event.type, { question: event.data.name }, at)
         break
       case "run_resumed":

@@ -39,7 +39,8 @@ export class Answering {
 
   event({ type, data }: LogEvent): void {
     if (type === "question_asked") this.#asked(data)
-    else if (type === "question_answered" || type === "question_expired") this.#settled(data.id)
+    else if (type === "question_answered" || type === "question_expired" || type === "question_withdrawn")
+      this.#settled(data.id)
   }
 
   /** The run has ended: no more questions are asked. Returns a sentence for each missing answer. */

@@ -131,6 +131,8 @@ function ownLine(event: LogEvent, state: RunState): string | null {
       const loop = answerProgress(state.questions).find(({ name }) => name === data.name)
       return loop === undefined ? null : `${loop.name}: ${loop.settled} of ${loop.total} answered`
     }
+    case "run_moved":
+      return `moved from version ${data.from} to ${data.to}`
     case "wait_started":
       return data.until === undefined
         ? `${stepOf({ ...data, agent: data.name })}: waits for the event ${data.event ?? ""}${data.key === undefined || data.key === "" ? "" : ` with the key ${data.key}`}`

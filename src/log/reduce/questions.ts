@@ -11,6 +11,7 @@ export const questionHandlers: ShownHandlers = {
     settleQuestion(state, id, at, { status: "answered", answer, answered_by })
   },
   question_expired: (state, { data }, at) => settleQuestion(state, data.id, at, { status: "expired" }),
+  question_withdrawn: (state, { data: { id } }, at) => withdrawQuestion(state, id, at),
 }
 
 function addQuestion(state: RunState, data: Extract<SeenEvent, { type: "question_asked" }>["data"], at: number): void {
@@ -79,14 +80,29 @@ function settleQuestion(state: RunState, id: string, at: number, outcome: Partia
     goOn(state, span)
     return
   }
-  const isOpen = (one: number): boolean => {
-    const other = state.questions[one]
-    return other?.kind === "ask" && other.name === question.name && other.scope === question.scope
-  }
   const node = nodeOf(state, `ask.${question.name}`)
-  if (node === undefined || Object.values(state.index.questions).some(isOpen)) return
+  if (node === undefined || isAsking(state, question)) return
   endNode(node, "completed", at, null)
   delete node.asking
+}
+
+/** The run has moved to another version. The step asks anew, or is gone. */
+function withdrawQuestion(state: RunState, id: string, at: number): void {
+  const question = settleListed(state, id, { status: "withdrawn" })
+  if (question === undefined) return
+  closeSpan(state, questionKey(id), at, "cancelled")
+  const node = nodeOf(state, `ask.${question.name}`)
+  if (node === undefined || isAsking(state, question)) return
+  node.state = "waiting"
+  delete node.asking
+}
+
+/** Whether the step of this question has another one that is open. */
+function isAsking(state: RunState, question: Question): boolean {
+  return Object.values(state.index.questions).some((position) => {
+    const other = state.questions[position]
+    return other?.kind === "ask" && other.name === question.name && other.scope === question.scope
+  })
 }
 
 /** The step that waited for an approval, or for what a server asked, goes on, unless it waits for more. */

@@ -13,8 +13,17 @@ export const runHandlers: ShownHandlers = {
   },
   workflow_planned(state, { data }) {
     state.limits = data.limits ?? null
+    // A run that has moved keeps what its steps have done.
+    const before = new Map(state.nodes.map((node) => [node.id, node]))
+    state.index.nodes = {}
+    state.nodes = []
     for (const node of data.nodes) {
       state.index.nodes[node.id] = state.nodes.length
+      const known = before.get(node.id)
+      if (known?.kind === node.kind) {
+        state.nodes.push({ ...known, ...node })
+        continue
+      }
       state.nodes.push({
         ...node,
         state: "waiting",
@@ -39,6 +48,9 @@ export const runHandlers: ShownHandlers = {
   run_continued(state) {
     state.status = "running"
     delete state.waiting_for
+  },
+  run_moved(state, { data }) {
+    state.moved_from = data.from
   },
   run_resumed(state) {
     state.resumed++

@@ -102,6 +102,11 @@ export const callHandlers: ReplayHandlers = {
   question_expired(scope, { data }) {
     questionSettled(scope, data.id, { kind: "expired" })
   },
+  question_withdrawn({ state }, { data: { id } }) {
+    const question = state.questions.get(id)
+    state.questions.delete(id)
+    for (const [place, asked] of state.asks) if (asked === question) state.asks.delete(place)
+  },
 }
 
 function questionSettled({ state }: ReplayScope, id: string, outcome: QuestionOutcome): void {

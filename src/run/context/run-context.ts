@@ -209,6 +209,8 @@ export interface SharedContext {
   readonly lanes: Set<{ readonly running: RunContext; readonly agent: string; readonly lane: Lane }>
   /** Work outside of the permits that does not wait for people. */
   readonly busyWork: Set<Promise<void>>
+  /** It only finds out what it would ask: what it has done is not looked up at its servers again. */
+  readonly rehearses: boolean
   /** Does all that the plan of a called workflow says, and gives its result. A failure is reported to its `fail`. */
   readonly runPlan: (called: RunContext) => Promise<JsonObject>
 }

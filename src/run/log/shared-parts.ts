@@ -98,14 +98,15 @@ export function shareParts(store: RunStore): RunStore {
   const written = new WeakMap<Lease, SharedParts>()
   const whole = new WholeQuestions(store)
   return overlayStore(store, {
-    append(...[lease, events, entries]: Parameters<RunStore["append"]>): Promise<void> {
-      if (!events.some(({ type }) => type === "question_asked")) return store.append(lease, events, entries)
+    append(...[lease, events, entries, move]: Parameters<RunStore["append"]>): Promise<void> {
+      if (!events.some(({ type }) => type === "question_asked")) return store.append(lease, events, entries, move)
       const parts = written.get(lease) ?? new SharedParts()
       written.set(lease, parts)
       return store.append(
         lease,
         events.map((event) => (event.type === "question_asked" ? parts.shorten(event) : event)),
         entries,
+        move,
       )
     },
     async read(...call: Parameters<RunStore["read"]>): Promise<LogEvent[]> {

@@ -82,9 +82,15 @@ function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
 }
 
 /** Absent where there was no candidate. */
-export function sideOf(workflow: WorkflowVersion | null): Pick<ListedRunAnswer, "release" | "shadow_of"> {
-  const { release, shadow_of } = workflow ?? {}
-  return { ...(release !== undefined && { release }), ...(shadow_of !== undefined && { shadow_of }) }
+export function sideOf(
+  workflow: WorkflowVersion | null,
+): Pick<ListedRunAnswer, "release" | "shadow_of" | "moved_from"> {
+  const { release, shadow_of, moved_from } = workflow ?? {}
+  return {
+    ...(release !== undefined && { release }),
+    ...(shadow_of !== undefined && { shadow_of }),
+    ...(moved_from !== undefined && { moved_from }),
+  }
 }
 
 function cursorOf({ created_at, run_id }: RunPosition): string {

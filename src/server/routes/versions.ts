@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify"
 import { defaultLimit } from "../../api/page.ts"
 import {
   listVersions,
+  type MoveAnswer,
   type ServeBody,
   serveVersion,
   type ServedAnswer,
@@ -19,6 +20,7 @@ import { callerOf, tenantOf } from "../caller-of.ts"
 import { refuse, refuseAt, type HttpError } from "../http-error.ts"
 import { invalidWorkflow } from "../invalid-workflow.ts"
 import { requestCheck } from "../late-validation.ts"
+import { MoveRoute } from "./moves.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 
 /** A path below a workflow's name, with the name. */
@@ -40,6 +42,7 @@ export class VersionRoutes {
   readonly #parts: RouteDependencies
   readonly #versions: ServedVersions
   readonly #mayOperate: (request: FastifyRequest) => boolean
+  readonly #move: MoveRoute
   readonly #checkQuery = requestCheck(listVersions.query ?? {}, "querystring")
   readonly #checkServe = requestCheck(serveVersion.body ?? {}, "body")
 
@@ -47,6 +50,7 @@ export class VersionRoutes {
     this.#parts = parts
     this.#versions = versions
     this.#mayOperate = mayOperate
+    this.#move = new MoveRoute(parts, (name, version) => this.loaded(name, version))
   }
 
   async get(request: FastifyRequest, workflow: NamedWorkflow, path: VersionPath): Promise<object> {
@@ -139,6 +143,11 @@ export class VersionRoutes {
       ...(now.pinned === true && { pinned: true }),
     }
     return reply.send(answer)
+  }
+
+  async move(request: FastifyRequest, workflow: NamedWorkflow): Promise<MoveAnswer> {
+    this.#checkOperator(request)
+    return this.#move.move(request, workflow)
   }
 
   /** A kept version, compiled; else the request is refused. */

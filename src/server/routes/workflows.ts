@@ -21,6 +21,7 @@ import type { AgUiRequest } from "../protocols/ag-ui/run-input.ts"
 import { invalidWorkflow } from "../invalid-workflow.ts"
 import { requestCheck } from "../late-validation.ts"
 import { notForOperators } from "../callers.ts"
+import { moveEnd } from "./moves.ts"
 import { versionPath, VersionRoutes } from "./versions.ts"
 import { serve } from "../serve-route.ts"
 import { findExisting, idempotencyKey } from "../idempotency-key.ts"
@@ -33,7 +34,7 @@ const executeEnd = "/execute"
 const agUiEnd = "/ag-ui"
 const serveEnd = "/serve"
 const withdrawEnd = "/withdraw"
-const postEnds = /\/(?:execute|serve|versions\/[^/]+\/withdraw)$/
+const postEnds = /\/(?:execute|serve|move|versions\/[^/]+\/withdraw)$/
 
 /** The workflows of the server's folder: their list, each of them, and their execution. */
 export function workflowRoutes(
@@ -59,7 +60,7 @@ export function workflowRoutes(
   serve(app, { ...getWorkflow, query: null }, async (request) => {
     await folder?.ready
     const path = request.params["*"]
-    if (postEnds.test(path)) throw wrongMethod(request, "POST")
+    if (postEnds.test(path) && folder?.get(path) === undefined) throw wrongMethod(request, "POST")
     if (releases !== null && path.endsWith(releaseEnd) && folder?.get(path) === undefined) {
       await checkNoQuery(request.query)
       return releases.get(request, findWorkflow(parts, path.slice(0, -releaseEnd.length)).name)
@@ -91,6 +92,9 @@ export function workflowRoutes(
     }
     if (versions !== null && path.endsWith(serveEnd)) {
       return versions.serve(request, reply, findWorkflow(parts, path.slice(0, -serveEnd.length)))
+    }
+    if (versions !== null && path.endsWith(moveEnd)) {
+      return versions.move(request, findWorkflow(parts, path.slice(0, -moveEnd.length)))
     }
     if (request.isOperator) throw notForOperators()
     if (path.endsWith(agUiEnd)) {

@@ -212,6 +212,7 @@ describe("the other routes", async () => {
       "/workflows/{name}/versions/{a}/diff/{b}",
       "/workflows/{name}/versions/{version}/withdraw",
       "/workflows/{name}/serve",
+      "/workflows/{name}/move",
       "/workflows/{name}/ag-ui",
       "/workflows/{name}/release",
       "/triggers",

@@ -74,6 +74,8 @@ export async function turnEnds({ store }: RouteDependencies, row: RunRow, plan: 
     for (const event of page) {
       const { type } = event
       if (type === "question_answered" || type === "question_expired") waits = false
+      // The questions of the version before are not those of this turn any more.
+      if (type === "run_moved") ends.pop()
       if (type !== "run_waiting" && !isTerminal(type)) continue
       // Cancelled before anyone answered: that is how this turn ended.
       if (type === "workflow_cancelled" && waits) ends.pop()
