@@ -133,6 +133,8 @@ export const codeCheckedFiles = 500
 export const codeModuleBytes = 262_144
 
 export const modelAnswerBytes = 4_194_304
+/** Max bytes of an answer with images or sound in it, as Base64. */
+export const modelMediaBytes = 25_165_824
 /** With log probabilities, which nobody reads, an answer may have this many times the bytes. */
 export const modelWithProbabilities = 4
 /**

@@ -48,6 +48,12 @@ export function mediaTypeOfName(name: string): string | undefined {
   return Object.hasOwn(byExtension, extension) ? byExtension[extension] : undefined
 }
 
+/** The extension of a type, `bin` for one that has none here. */
+export function extensionOfMediaType(mediaType: string): string {
+  const essence = essenceOf(mediaType)
+  return Object.entries(byExtension).find(([, known]) => known === essence)?.[0] ?? "bin"
+}
+
 /** How many bytes of a file tell its type. */
 export const telltaleBytes = 1024
 

@@ -20,6 +20,7 @@ import { checkBatch } from "./rules/invalid-batch.ts"
 import { checkCacheBreaking } from "./rules/cache-breaking.ts"
 import type { CalledModel } from "./rules/ignored-setting.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
+import { checkAgentOutput } from "./rules/unsupported-output.ts"
 import { at, type Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
 
@@ -53,6 +54,7 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
   checkUses(checking, properties.get("uses"), scope)
   const summarisers = checkContext(checking, properties.get("context"), scope)
   const output = judgedType(checking.agents, declaration)
+  if (output?.kind === "record") checkAgentOutput(checking, output, models, `${path}.output`)
   checkMessages(checking, properties.get("messages"), scope)
   checkRepeat(checking, declaration, output, scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)

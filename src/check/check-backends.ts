@@ -15,6 +15,7 @@ import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 import { checkBareEndpoint, checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkListedAudio } from "./rules/unsupported-asset.ts"
+import { checkListedOutputs } from "./rules/unsupported-output.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
 import { stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
@@ -138,4 +139,5 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   checkHostedTools(checking, properties.get("hosted_tools"), path, called)
   checkWireApi(checking, properties.get("wire_api"), backend, path)
   checkListedAudio(checking, declaration, path)
+  checkListedOutputs(checking, declaration, path)
 }

@@ -47,7 +47,7 @@ function stepSymbol<Step extends Syntax.StepDeclaration>(
   const written = propertyOf(body, "output")
   const path = `${kind}.${name.text}.output`
   const output = typesOf(checking, written, path)
-  if (output !== undefined) refuseFileFields(checking, output, kind, path)
+  if (output !== undefined && kind !== "agent") refuseFileFields(checking, output, kind, path)
   // Whether it is one output or an array of them, a broken loop leaves open.
   const known: Type | undefined = written === undefined && isForTime(declaration) ? stringType : output
   const given: Type = known === undefined || brokenLoop ? errorType : known

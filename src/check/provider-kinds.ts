@@ -9,6 +9,8 @@ export interface ModelApiFacts {
   /** Options of an asset that is a document that it has. */
   readonly documentOptions: readonly DocumentOption[]
   readonly takesAudio: boolean
+  /** What its models can make besides text. */
+  readonly makes: readonly ("image" | "audio")[]
   /** Keys of its body, besides those of all APIs, that the service sets itself: where a workflow says it instead. */
   readonly reserved?: Readonly<Record<string, string>>
 }
@@ -43,6 +45,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   responses: {
     label: "OpenAI's `/responses` API",
     takesAudio: false,
+    makes: ["image"],
     hostsTools: true,
     ignores: ["top_k", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions: [],
@@ -51,6 +54,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   chat: {
     label: "OpenAI's chat completions API",
     takesAudio: true,
+    makes: [],
     hostsTools: false,
     ignores: [],
     documentOptions: [],
@@ -59,6 +63,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   anthropic: {
     label: "Anthropic's API",
     takesAudio: false,
+    makes: [],
     hostsTools: true,
     ignores: ["seed", "verbosity", "frequency_penalty", "presence_penalty", "repeat_penalty"],
     documentOptions,
@@ -67,6 +72,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   google: {
     label: "Google's API",
     takesAudio: true,
+    makes: ["image", "audio"],
     hostsTools: true,
     ignores: ["verbosity", "repeat_penalty"],
     documentOptions: [],
@@ -75,6 +81,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   speech: {
     label: "OpenAI's speech API",
     takesAudio: false,
+    makes: ["audio"],
     hostsTools: false,
     ignores: [...talkSettings, "temperature"],
     documentOptions: [],
@@ -83,6 +90,7 @@ export const modelApis: Readonly<Record<ApiName, ModelApiFacts>> = {
   transcription: {
     label: "OpenAI's transcription API",
     takesAudio: true,
+    makes: [],
     hostsTools: false,
     ignores: talkSettings,
     documentOptions: [],
@@ -224,6 +232,7 @@ export const wireApis: ReadonlyMap<string, ApiName> = new Map([
   ["responses", "responses"],
   ["chat/completion", "chat"],
   ["chat/completions", "chat"],
+  ["speech", "speech"],
   ["transcription", "transcription"],
 ])
 

@@ -1,9 +1,10 @@
 import { jsonOf } from "../base/bounded-json.ts"
+import { waveFile } from "../base/wave-file.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { DemoReply } from "./demo-reply.ts"
 import { errorReply } from "./handle-demo.ts"
 import { missing, refuse, unknownModel, wrong, type ApiError } from "./read-question.ts"
-import { hashText } from "./seeded.ts"
+import { demoSamples, samplesPerSecond } from "./demo-samples.ts"
 
 // The demo model's speech: a tone for each word, with the words in a comment of the sound, so that its transcription hears what was said.
 
@@ -42,47 +43,11 @@ function speak(body: Buffer): Made {
   if (input.length > longest) return wrong("input", `at most ${longest} characters`)
   const isVoice = typeof voice === "string" || (isJsonObject(voice) && typeof voice["id"] === "string")
   if (!isVoice) return missing("voice")
-  return { status: 200, headers: { "content-type": "audio/wav" }, body: sound(input) }
-}
-
-const samplesPerSecond = 8000
-const samplesPerWord = samplesPerSecond / 8
-const mostWords = 80
-
-/** A WAV file of 8 bits a sample. */
-function sound(text: string): Buffer {
-  const words = text.split(/\s+/).slice(0, mostWords)
-  const samples = Buffer.alloc(words.length * samplesPerWord, 128)
-  for (const [index, word] of words.entries()) {
-    const frequency = 180 + (hashText(word) % 240)
-    for (let at = 0; at < samplesPerWord; at++) {
-      const loudness = 40 * Math.sin((Math.PI * at) / samplesPerWord)
-      const wave = Math.sin((2 * Math.PI * frequency * at) / samplesPerSecond)
-      samples[index * samplesPerWord + at] = 128 + Math.round(loudness * wave)
-    }
+  return {
+    status: 200,
+    headers: { "content-type": "audio/wav" },
+    body: waveFile(demoSamples(input), samplesPerSecond, Buffer.from(input)),
   }
-  const format = Buffer.alloc(16)
-  format.writeUInt16LE(1, 0)
-  format.writeUInt16LE(1, 2)
-  format.writeUInt32LE(samplesPerSecond, 4)
-  format.writeUInt32LE(samplesPerSecond, 8)
-  format.writeUInt16LE(1, 12)
-  format.writeUInt16LE(8, 14)
-  const said = Buffer.from(text, "utf8")
-  const parts = [
-    Buffer.from("WAVE"),
-    chunk("fmt ", format),
-    chunk("data", samples),
-    chunk("LIST", Buffer.concat([Buffer.from("INFO"), chunk("ICMT", said)])),
-  ]
-  return chunk("RIFF", Buffer.concat(parts))
-}
-
-/** Chunks begin at even places. */
-function chunk(id: string, contents: Buffer): Buffer {
-  const size = Buffer.alloc(4)
-  size.writeUInt32LE(contents.length)
-  return Buffer.concat([Buffer.from(id), size, contents, Buffer.alloc(contents.length % 2)])
 }
 
 async function transcribe(contentType: string, body: Buffer): Promise<Made> {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import { hostedType } from "../syntax/property-table.ts"
+import { demoPicture } from "./demo-picture.ts"
 import { hashText } from "./seeded.ts"
 
 // What the demo model's own tools do. They ask nobody: what they find is made from the question alone.
@@ -38,7 +39,6 @@ export function hostedItem(tool: string, query: string, seed: string): HostedIte
 const title = (query: string): string => `A page about ${query}`
 /** What has to come back as it was sent. */
 export const sealOf = (id: string): string => `demo-${hashText(`seal ${id}`).toString(16)}`
-const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 const codeOf = (query: string): string => `print(len(${JSON.stringify(query)}))`
 
 export function responsesItem({ tool, id, query, url }: HostedItem): JsonObject {
@@ -56,7 +56,7 @@ export function responsesItem({ tool, id, query, url }: HostedItem): JsonObject 
         outputs: [{ type: "logs", logs: String(query.length) }],
       }
     default:
-      return { ...own, revised_prompt: query, result: dot }
+      return { ...own, revised_prompt: query, output_format: "png", result: demoPicture(query).toString("base64") }
   }
 }
 

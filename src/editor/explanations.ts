@@ -261,9 +261,14 @@ export const wordTexts = {
     video: "A video.",
     audio: "Sound: chat completions take wav and mp3, Google's models more.",
   },
+  media: {
+    image: "Images, of OpenAI's `/responses` and of Google.",
+    audio: "Sound, of Google and of models that speak.",
+  },
   wire_api: {
     responses: "OpenAI's `/responses`.",
     "chat/completion": "OpenAI's `/chat/completions`.",
+    speech: "OpenAI's `/audio/speech`: the instruction is what is said.",
     transcription: "OpenAI's `/audio/transcriptions`: one audio asset becomes text.",
   },
   event_to: { all_callers: "Runs of all callers take the event." },
@@ -342,6 +347,8 @@ const propertyTexts: {
   model: {
     id: "What the backend calls the model. It may refer to `input`.",
     inference,
+    outputs:
+      'What the model makes besides text: `["image"]` or `["audio"]`. A field of type `file` or `[file]` in the output of its agents gets it.',
     assets: 'The kinds of assets that the model takes: `["image", "document", "video", "audio"]`.',
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own. It may refer to `input`.",

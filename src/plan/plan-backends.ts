@@ -4,6 +4,7 @@ import { constantFields, constantIn, numberIn } from "../check/constants.ts"
 import { isRoute, readRoute } from "../check/http-route.ts"
 import type { ImportSymbol } from "../check/program.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
+import { outputsOfModel } from "../check/rules/unsupported-output.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { expressionIn, propertyOf, valuesOf, type Properties, wordIn, wordOrString } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -63,6 +64,7 @@ export class BackendPlanner {
       price: priceOf(propertyBlock(body, "price")),
       ...promptCacheIn(body),
       ...hostedToolsIn(body),
+      ...outputsOf(declaration),
     }
   }
 
@@ -131,6 +133,11 @@ export class BackendPlanner {
       ...(symbol.origin === "api" ? { http: httpOf(symbol) } : {}),
     }
   }
+}
+
+function outputsOf(declaration: Syntax.ModelDeclaration): Pick<ModelPlan, "outputs"> {
+  const outputs = outputsOfModel(declaration)
+  return outputs.length === 0 ? {} : { outputs }
 }
 
 /** `requires: [to]` of a tool whose arguments are not declared. */

@@ -99,6 +99,8 @@ export interface ModelPlan {
   readonly prompt_cache?: PromptCacheWord
   /** Tools that its provider hosts, as they are sent. Absent where it states none. */
   readonly hosted_tools?: readonly JsonObject[]
+  /** Absent where it makes text alone. */
+  readonly outputs?: readonly MediaKind[]
 }
 
 /** Prices of a million tokens. */
@@ -134,6 +136,7 @@ export interface ModelUse {
 export type ModelUses = readonly [ModelUse, ...ModelUse[]]
 
 export type AssetKind = WordOf<"asset">
+export type MediaKind = WordOf<"media">
 export type ResponseFormat = WordOf<"response_format">
 export type PromptCacheWord = WordOf<"prompt_cache">
 

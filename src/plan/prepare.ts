@@ -4,12 +4,14 @@ import type {
   AgentNode,
   AwaitedPlan,
   Inference,
+  MediaKind,
   Plan,
   PlanNode,
   PlannedNode,
   PromptCacheWord,
   ResponseFormat,
 } from "./plan-shape.ts"
+import { holdsFile } from "../types/holds-file.ts"
 import { approvalParts, children, traits } from "./expression-traits.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
@@ -51,6 +53,8 @@ export interface CallSettings {
   readonly prompt_cache: PromptCacheWord | null
   /** The model's, then the agent's. Absent where there are none. */
   readonly hosted_tools?: readonly JsonObject[]
+  /** Absent where the output has no files. */
+  readonly outputs?: readonly MediaKind[]
 }
 
 // Plans are kept by their source and run again and again.
@@ -184,12 +188,19 @@ function choicesOf(agent: AgentNode): Map<string, AgentNode> {
 function callSettings(plan: Plan, agent: AgentNode): CallSettings[] {
   return agent.models.map(({ name, inference }) => ({
     ...hostedTools(plan.models[name]?.hosted_tools, agent.hosted_tools),
+    ...mediaOf(plan, name, agent),
     model: name,
     system: plan.models[name]?.system ?? null,
     inference: mergedInference(plan, name, inference),
     response_format: agent.response_format ?? plan.models[name]?.response_format ?? "auto",
     prompt_cache: agent.prompt_cache ?? plan.models[name]?.prompt_cache ?? null,
   }))
+}
+
+/** What a model makes for an agent whose output has files. */
+function mediaOf(plan: Plan, name: string, { output }: AgentNode): Pick<CallSettings, "outputs"> {
+  const outputs = plan.models[name]?.outputs
+  return outputs !== undefined && holdsFile(output, plan.types) ? { outputs } : {}
 }
 
 function hostedTools(

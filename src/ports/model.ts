@@ -2,7 +2,7 @@ import type { Arrival, Arrivals } from "./egress.ts"
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
-import type { Inference, PromptCacheWord, ResponseFormat } from "../plan/plan-shape.ts"
+import type { Inference, MediaKind, PromptCacheWord, ResponseFormat } from "../plan/plan-shape.ts"
 import type { Price } from "../plan/price-of-model.ts"
 import type { ModelCallRecord, Rejection, TokenUsage, Usage } from "../log/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
@@ -10,6 +10,12 @@ import type { AssistantMessage, Message, ModelToolCall } from "../log/messages.t
 import type { RetryProgress, TurnProgress } from "../log/turn-progress.ts"
 import type { BatchSeat } from "./batch-seat.ts"
 import type { SentRequest } from "./sent-request.ts"
+
+/** Images or sound that a model made. */
+export interface MadeMedia {
+  readonly media_type: string
+  readonly bytes: Uint8Array
+}
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
@@ -79,6 +85,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   /** Tools that the provider hosts, as the workflow states them. Absent where there are none. */
   readonly hosted_tools?: readonly JsonObject[]
+  /** The model makes these, and the contract has a field for them. Absent where an answer is text alone. */
+  readonly outputs?: readonly MediaKind[]
   /** Null: any text will do (a compaction). */
   readonly contract: OutputContract | null
   readonly response_format: ResponseFormat
@@ -163,6 +171,8 @@ export interface ModelWatch {
   delta(attempt: number, text: string): void
   /** Called with what the provider's own tools did for an answer. Throws where the limits of the run have no room for it. */
   hosted?(uses: readonly HostedUse[]): void
+  /** Stores what the model made; resolves to what an output has in its place. Absent where nothing is kept. */
+  keep?(media: MadeMedia, at: number): Promise<JsonObject>
   /** Called when the first piece of an answer is there. */
   began?(): void
   /** Called when a call is over, however it ended. */

@@ -180,7 +180,8 @@ export const wordLists = {
   encoding: { what: "encoding", words: ["hex", "base64"], isBare: true },
   algorithm: { what: "algorithm", words: ["sha256", "sha512"], isBare: true },
   asset: { what: "kind of asset", words: ["image", "document", "video", "audio"] },
-  wire_api: { words: ["responses", "chat/completion", "transcription"] },
+  media: { what: "kind of output", words: ["image", "audio"] },
+  wire_api: { words: ["responses", "chat/completion", "speech", "transcription"] },
   boolean: { words: ["true", "false"], isBare: true },
   level: { words: ["low", "medium", "high"] },
 } as const satisfies Readonly<Record<string, Words>>
@@ -253,7 +254,7 @@ const event = constant({
 /** Files from elsewhere have either spelling of the second. */
 const wireApi = constant(
   {
-    expected: '"responses", "chat/completion" or "transcription"',
+    expected: '"responses", "chat/completion", "speech" or "transcription"',
     type: "string",
     fits: (one) => [...wordLists.wire_api.words, "chat/completions"].some((known) => known === one),
     code: "type-mismatch",
@@ -324,6 +325,7 @@ export const propertyTable = {
     id: required(text),
     inference,
     assets: { ...word("asset"), isList: true },
+    outputs: { ...word("media"), isList: true },
     response_format: word("response_format"),
     system: text,
     prompt_cache: word("prompt_cache"),

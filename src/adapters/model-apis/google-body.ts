@@ -5,7 +5,9 @@ import { tokenCount } from "../model-turn/token-count.ts"
 import { objectsIn } from "./chat-body.ts"
 import { ownText, type Attachment, type SaidText, type Turn } from "./conversation.ts"
 import type { Conversation } from "./talk.ts"
-import type { HostedUse } from "../../ports/model.ts"
+import { essenceOf } from "../../base/media-type.ts"
+import { waveFile } from "../../base/wave-file.ts"
+import type { HostedUse, MadeMedia } from "../../ports/model.ts"
 import { countedUses, hostedUse, textsIn, typeOf } from "./hosted-uses.ts"
 import { callPart, type Part, type Result } from "./result.ts"
 
@@ -132,7 +134,35 @@ export function readGoogle(body: JsonObject): Result {
   }
   const reason = typeof finishReason === "string" ? finishReason : ""
   const uses = usesIn(candidate)
-  return { parts, end: ends[reason] ?? null, reason, usage: readUsage(body["usageMetadata"], uses), uses }
+  const usage = readUsage(body["usageMetadata"], uses)
+  const made = objectsIn(isJsonObject(content) ? content["parts"] : undefined).flatMap(mediaIn)
+  return {
+    parts,
+    end: ends[reason] ?? null,
+    reason,
+    usage,
+    uses,
+    ...(made.length > 0 && { media: () => made.map(decoded) }),
+  }
+}
+
+interface InlineData {
+  readonly mimeType: string
+  readonly data: string
+}
+
+/** What a model thinks in images is not its answer. */
+function mediaIn({ inlineData, thought }: JsonObject): InlineData[] {
+  const { mimeType, data } = isJsonObject(inlineData) ? inlineData : {}
+  return typeof mimeType === "string" && typeof data === "string" && thought !== true ? [{ mimeType, data }] : []
+}
+
+/** Sound comes as bare samples: players want a head before them. */
+function decoded({ mimeType, data }: InlineData): MadeMedia {
+  const bytes = Buffer.from(data, "base64")
+  const media_type = essenceOf(mimeType)
+  if (media_type !== "audio/l16" && media_type !== "audio/pcm") return { media_type, bytes }
+  return { media_type: "audio/wav", bytes: waveFile(bytes, Number(/rate=(\d{4,6})/.exec(mimeType)?.[1] ?? 24_000)) }
 }
 
 /** Parts in which a provider's own tools show. */

@@ -47,9 +47,11 @@ export const googleApi = modelApi({
   writer: bodyWriter(
     "google",
     () => ({ takesId: (id) => id.length > 0 && id.length <= 64, idLength: 40 }),
-    (conversation, { options, format }) => {
+    (conversation, { options, format }, { request: { outputs = [] } }) => {
       const finished = mergeOptions(writeGoogle(conversation), options)
       const config = isJsonObject(finished["generationConfig"]) ? { ...finished["generationConfig"] } : {}
+      // A model that speaks gives no text beside its sound.
+      if (outputs.length > 0) config["responseModalities"] ??= outputs.includes("image") ? ["TEXT", "IMAGE"] : ["AUDIO"]
       for (const key of ["responseMimeType", "responseSchema", "responseJsonSchema"]) delete config[key]
       if (format !== null) {
         config["responseMimeType"] = "application/json"

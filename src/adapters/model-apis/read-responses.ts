@@ -5,7 +5,7 @@ import type { ModelToolCall } from "../../log/messages.ts"
 import type { Answer } from "../model-turn/model-api.ts"
 import { tokenCount } from "../model-turn/token-count.ts"
 import type { Reading } from "./dialect.ts"
-import type { HostedUse } from "../../ports/model.ts"
+import type { HostedUse, MadeMedia } from "../../ports/model.ts"
 import { countedUses, hostedUse, textsIn, typeOf } from "./hosted-uses.ts"
 import { hidesReasoning, isHostedCall, toMessage } from "./responses-history.ts"
 import { brokenAnswer, readInnerError, UnusableAnswer, UpstreamFailure } from "../model-turn/upstream-failure.ts"
@@ -42,9 +42,20 @@ export function readResponses(response: JsonObject, { retryAfterMs, origin, watc
     tool_calls,
     usage,
     hidesReasoning: hidesReasoning(items),
+    ...(items.some(isImage) && { media: () => items.filter(isImage).map(imageOf) }),
     ...(uses.length > 0 && { hosted: watch.redact(uses as unknown as JsonValue) as unknown as typeof uses }),
     toMessage: (said, calls) => toMessage(items, said, calls, origin),
   }
+}
+
+function isImage({ type, result }: JsonObject): boolean {
+  return type === "image_generation_call" && typeof result === "string" && result !== ""
+}
+
+function imageOf({ result, output_format }: JsonObject): MadeMedia {
+  const format = typeof output_format === "string" && /^[a-z]+$/.test(output_format) ? output_format : "png"
+  const bytes = Buffer.from(typeof result === "string" ? result : "", "base64")
+  return { media_type: format === "svg" ? "image/svg+xml" : `image/${format}`, bytes }
 }
 
 function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void {

@@ -96,7 +96,10 @@ export function toMessage(
   // A backend refuses an item that refers to reasoning that is not there: ids are then left out.
   const ids = reasonings.every(canGoBack)
   const own = (data: JsonObject): ProviderData => ({ api, origin, data })
-  const before = items.filter((item) => item["type"] === "reasoning" || isHostedCall(item))
+  // Images are large, and nobody needs them in the history: those that a workflow wants are files.
+  const before = items.filter(
+    (item) => item["type"] === "reasoning" || (isHostedCall(item) && item["type"] !== "image_generation_call"),
+  )
   const parts: AssistantPart[] = ids
     ? before.map((item) => ({
         type: "provider",

@@ -45,7 +45,7 @@ export const responsesApi = modelApi({
         ],
         options,
         format: format === null ? null : formatText(format.formatLevel, format.form),
-        tools: toolsText(tools, hosted, !quirks.noToolStrict),
+        tools: toolsText(tools, request.outputs === undefined ? hosted : withImages(hosted), !quirks.noToolStrict),
         stream,
       })
     }
@@ -54,3 +54,10 @@ export const responsesApi = modelApi({
   fold: () => new ResponsesFold(),
   problem: otherApi,
 })
+
+const images = { type: "image_generation" }
+
+/** The tool that makes images, unless the workflow states it with its settings. */
+function withImages(hosted: readonly JsonObject[]): readonly JsonObject[] {
+  return hosted.some(({ type }) => type === images.type) ? hosted : [...hosted, images]
+}

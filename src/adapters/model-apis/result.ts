@@ -28,6 +28,8 @@ export interface Result {
   /** Absent where the provider's own tools did nothing. */
   readonly uses?: readonly HostedUse[]
   readonly isPaused?: boolean
+  /** Images or sound. Absent where the model made none. */
+  readonly media?: Answer["media"]
 }
 
 /** A call as a part. Arguments that are no text are written as JSON. */
@@ -93,6 +95,7 @@ function toAnswer(result: Result, api: ApiName, origin: string, watch: Reading["
     usage: result.usage,
     hidesReasoning: false,
     ...(uses.length > 0 && { hosted: watch.redact(uses as unknown as JsonValue) as unknown as typeof uses }),
+    ...(result.media !== undefined && { media: result.media }),
     ...(result.isPaused === true && { isPaused: true as const }),
     toMessage: (kept, tool_calls) => {
       // What the provider's own tools did goes back between the texts around it.

@@ -36,7 +36,7 @@ export const speechApi = audioApi({
       tool_calls: [],
       usage: null,
       hidesReasoning: false,
-      media: [{ media_type, bytes }],
+      media: () => [{ media_type, bytes }],
       toMessage: (kept) => ({ role: "assistant", parts: [{ type: "text", text: kept }] }),
     }
   },

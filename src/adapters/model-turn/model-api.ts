@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../../log/messages.ts"
-import type { Backend, HostedUse, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type { Backend, HostedUse, MadeMedia, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
 
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { TokenUsage } from "../../log/events.ts"
@@ -93,11 +93,6 @@ export interface Call {
   readonly made?: BatchAnswer
 }
 
-export interface MadeMedia {
-  readonly media_type: string
-  readonly bytes: Uint8Array
-}
-
 /** A whole answer of a backend, secrets already replaced. */
 export interface Answer {
   readonly text: string
@@ -107,8 +102,8 @@ export interface Answer {
   readonly hidesReasoning: boolean
   /** What the provider's own tools did. Absent where they did nothing. */
   readonly hosted?: readonly HostedUse[]
-  /** Images or sound that the model made. Absent where it made none. */
-  readonly media?: readonly MadeMedia[]
+  /** Images or sound that the model made, decoded when they are asked for. Absent where it made none. */
+  readonly media?: () => readonly MadeMedia[]
   /** The provider has stopped in the middle of its own tools' work, and goes on when the answer is sent back. */
   readonly isPaused?: true
   /** The answer for the history, with this text and these calls in place of its own. */

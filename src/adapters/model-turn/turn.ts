@@ -27,6 +27,8 @@ import {
 } from "./output-format.ts"
 import type { SentBeginnings } from "./sent-beginnings.ts"
 import type { Refusal } from "./refused-field.ts"
+import { mediaForm, type MediaForm } from "./media-form.ts"
+import { modelMediaBytes } from "../../base/limits.ts"
 import { AnswerRepairs, misfit, redactJson } from "./repair-answer.ts"
 import {
   mergeOptions,
@@ -80,6 +82,8 @@ export class Turn {
   readonly #retried: RetriedCalls
   readonly #calls: ApiTurn
   readonly #pending: PendingContract | null
+  /** Images or sound, and a text beside them, instead of an answer in JSON. */
+  readonly #media: MediaForm | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
   #closing: boolean
@@ -95,7 +99,8 @@ export class Turn {
     this.#calls = target.api.begin({ request, quirks: this.#quirks, beginnings, egress, endpoint })
     this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
-    this.#pending = request.contract === null ? null : this.#pendingContract(request.contract)
+    this.#media = request.contract === null || request.outputs === undefined ? null : mediaForm(request.contract)
+    this.#pending = request.contract === null || this.#media !== null ? null : this.#pendingContract(request.contract)
     this.#retried = new RetriedCalls({
       request,
       watch,
@@ -141,6 +146,7 @@ export class Turn {
     const offered = this.#offersTools()
     if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
+    if (this.#media !== null) return this.#made(answer, this.#media)
     const pending = this.#pending
     if (pending === null) {
       if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
@@ -162,6 +168,30 @@ export class Turn {
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
     if (fit.came === "loose" || (fit.came === "bare" && pending.formatLevel === "strict")) this.#fall(pending)
     return this.#repairs.repair(answer, fit)
+  }
+
+  /** Keeps what the model made, and puts it where the contract has files. */
+  async #made(answer: Answer, form: MediaForm): Promise<ModelTurn | null> {
+    const { keep } = this.#watch
+    const { contract, path } = this.#request
+    if (keep === undefined || contract === null) throw new Error("Nothing keeps what the model makes")
+    const all = answer.media?.() ?? []
+    const wanted = form.isList ? all : all.slice(0, 1)
+    if (wanted.length === 0) {
+      const [kind] = this.#request.outputs ?? []
+      return this.#repairs.repair(
+        answer,
+        misfit(path, `expected ${kind === "audio" ? "sound" : "an image"}, found none`),
+      )
+    }
+    const files: JsonObject[] = []
+    for (const [at, media] of wanted.entries()) files.push(await keep(media, at))
+    const output: JsonObject = { [form.field]: form.isList ? files : (files[0] ?? null) }
+    if (form.textField !== null) output[form.textField] = answer.text
+    const { requirements } = contract
+    return requirements === undefined
+      ? this.#output(answer, output, null)
+      : this.#required(requirements, answer, output, null)
   }
 
   // ------------------------------------------------------------------------------------------------------- results
@@ -188,7 +218,7 @@ export class Turn {
     requirements: JudgedRequirements,
     answer: Answer,
     output: JsonObject,
-    pending: PendingContract,
+    pending: PendingContract | null,
   ): Promise<Judged> {
     let rejections: readonly Rejection[]
     try {
@@ -200,9 +230,11 @@ export class Turn {
     return this.#repairs.repair(answer, rejectedFit(this.#request.path, rejections))
   }
 
-  #output(answer: Answer, output: JsonObject, pending: PendingContract): ModelTurn {
-    for (const formatLevel of pending.refused) this.#knownQuirks.refused.add(formatLevel)
-    this.#knownQuirks.honoursFormat = true
+  #output(answer: Answer, output: JsonObject, pending: PendingContract | null): ModelTurn {
+    if (pending !== null) {
+      for (const formatLevel of pending.refused) this.#knownQuirks.refused.add(formatLevel)
+      this.#knownQuirks.honoursFormat = true
+    }
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
@@ -282,6 +314,8 @@ export class Turn {
 
   #streams(): boolean {
     if (!(this.#request.deltas || this.#request.isAhead === true) || this.#quirks.noStream) return false
+    // Of an image nothing is shown before it is whole.
+    if (this.#media !== null) return false
     return !(this.#offersTools() && this.#quirks.noStreamWithTools)
   }
 
@@ -381,8 +415,9 @@ function withoutMost(options: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !maxNames.includes(name)))
 }
 
-function limitsOf({ request, limits }: TurnParts): EgressLimits {
+function limitsOf({ request, limits: given }: TurnParts): EgressLimits {
   const { timeout_seconds } = request.inference
+  const limits = request.outputs === undefined ? given : { ...given, max_bytes: modelMediaBytes }
   if (timeout_seconds === undefined) return limits
   const totalMs = Math.max(1, timeout_seconds * 1000)
   // A timeout of an hour means that the model may think for an hour.

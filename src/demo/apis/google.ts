@@ -2,6 +2,8 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { DemoResponse } from "../respond.ts"
 import { googleMetadata, googleParts } from "../hosted-work.ts"
+import { demoPicture } from "../demo-picture.ts"
+import { demoSamples, samplesPerSecond } from "../demo-samples.ts"
 import { tokens } from "../stream-events.ts"
 import { saidIn, textIn, usageIn, type DemoApi, type Said } from "./demo-api.ts"
 
@@ -34,9 +36,9 @@ export const googleDemo: DemoApi = {
     }
   },
 
-  answer(response) {
+  answer(response, asked) {
     const said = saidIn(response)
-    const answered = candidate(partsOf(said), finishOf(said))
+    const answered = candidate([...mediaOf(asked, said), ...partsOf(said)], finishOf(said))
     return { candidates: [{ ...answered, ...googleMetadata(said.hosted) }], ...tail(response) }
   },
 
@@ -167,6 +169,19 @@ function partsOf({ text, calls, hosted }: Said): JsonObject[] {
       return { functionCall: { id: call_id, name, args: JSON.parse(given) as JsonValue } }
     }),
   ]
+}
+
+/** An image, or sound, where the request asks for it. */
+function mediaOf({ generationConfig }: JsonObject, { text }: Said): JsonObject[] {
+  const modalities = isJsonObject(generationConfig) ? generationConfig["responseModalities"] : undefined
+  const words = text ?? ""
+  if (!Array.isArray(modalities)) return []
+  if (modalities.includes("IMAGE")) {
+    return [{ inlineData: { mimeType: "image/png", data: demoPicture(words).toString("base64") } }]
+  }
+  if (!modalities.includes("AUDIO")) return []
+  const mimeType = `audio/L16;codec=pcm;rate=${samplesPerSecond}`
+  return [{ inlineData: { mimeType, data: demoSamples(words).toString("base64") } }]
 }
 
 function candidate(parts: JsonObject[], finishReason: string | null): JsonObject {

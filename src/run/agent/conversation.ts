@@ -254,6 +254,7 @@ export class Conversation {
         input: history,
         tools,
         ...(settings.hosted_tools !== undefined && { hosted_tools: settings.hosted_tools }),
+        ...(settings.outputs !== undefined && { outputs: settings.outputs }),
         contract: this.#contract,
         response_format: settings.response_format,
         inference: settings.inference,

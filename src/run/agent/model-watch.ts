@@ -15,10 +15,12 @@ import { showMoney, unrounded, worstCost, type Money } from "../../log/money.ts"
 import { shownMessages } from "../log/shown-messages.ts"
 import { inScope, type LaneClaims, type RunContext } from "../context/run-context.ts"
 import type { Caller } from "./agent-tools.ts"
+import { keepMedia } from "./keep-media.ts"
 import type { StepProgress } from "./step-context.ts"
 
 /** What the run does while a step's model is asked: it reserves calls, stores retries and passes deltas on. */
-export function modelWatch(running: RunContext, { about }: Caller, progress: StepProgress): ModelWatch {
+export function modelWatch(running: RunContext, caller: Caller, progress: StepProgress): ModelWatch {
+  const { about } = caller
   const { budget, log, ports, redactor, signal, gate } = running
   const { rates } = ports
   const budgets = ports.budgets?.limitsCalls(running.caller, running.workflow) === true ? ports.budgets : null
@@ -57,6 +59,7 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
       }
       if (budget.limited) budget.countTools(about.agent, uses.length)
     },
+    keep: (media, at) => keepMedia(running, caller, media, at),
     redact: (value) => redactor.redact(value),
     redactStream: () => redactor.stream(),
   }

@@ -2,11 +2,11 @@ import { safeFileName } from "../../base/file-name.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { fileTextBytes } from "../../base/limits.ts"
 import { isLie, mediaTypeOfName, readMediaType, telltaleBytes } from "../../base/media-type.ts"
-import { hash } from "node:crypto"
 import { failure } from "../../ports/run-failure.ts"
 import { isFileValue } from "../../types/file-value.ts"
 import { FileRefusal, type Files } from "../files/files.ts"
-import { fileValue, madeFileId, noFiles, oneChunk, ownFile } from "../files/run-files.ts"
+import { noFiles, ownFile } from "../files/run-files.ts"
+import { storeMade } from "../files/store-made.ts"
 import { lacking, problem, type FileFunctions, type Scope } from "./scope.ts"
 
 /** A run, or a workflow that it calls. */
@@ -48,20 +48,9 @@ export class FileWork implements FileFunctions {
     if (isLie(media_type, bytes.subarray(0, telltaleBytes)))
       throw problem(written, `the text is not ${media_type}`, scope)
     const step = stepOf(scope, this.#of.scope)
-    const about = [step, scope.iteration, scope.positions.join("."), safe, media_type, hash("sha256", bytes, "hex")]
-    const file_id = madeFileId(runId, about)
-    // It was made before this process had the run, or in another evaluation of the same expression.
-    const known = await ownFile(files, caller, file_id)
-    if (known !== null) return fileValue(known)
+    const place = [scope.iteration, scope.positions.join(".")]
     try {
-      const put = await call(() =>
-        files.put(caller, { name: safe, media_type, bytes: bytes.length }, oneChunk(bytes), {
-          file_id,
-          run_id: runId,
-          step,
-        }),
-      )
-      return fileValue(put.file)
+      return await storeMade(files, { caller, run_id: runId, step, place, name: safe, media_type, bytes }, call)
     } catch (error) {
       if (!(error instanceof FileRefusal)) throw error
       const kind = error.kind === "unsupported_media_type" ? "evaluation_error" : error.kind
