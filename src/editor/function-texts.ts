@@ -37,11 +37,11 @@ export const functionTexts: Readonly<Record<FunctionName, FunctionText>> = {
   json: { text: "The value as compact JSON.", example: 'json("a")' },
   parse_json: { text: "The value of a JSON text, untyped.", example: 'parse_json("[1, 2]")' },
   csv: {
-    text: "Objects of one shape as CSV with a header. Cells are as they are: a spreadsheet runs those that begin with `=`, `+`, `-` or `@`.",
+    text: "Objects of one shape as CSV with a header; cells are not changed, `=1+1` either.",
     example: 'csv([{ a: 1, b: "x, y" }])',
   },
   parse_csv: {
-    text: "An object of strings for each row of a CSV text, by the names in its header.",
+    text: "An object of strings for each row of a CSV text with a header.",
     example: 'parse_csv("a,b\\n1,2\\n")',
   },
   number: { text: "The number that a text is; null where it is none.", example: 'number(" 1.5 ")' },
