@@ -354,7 +354,7 @@ const propertyTexts: {
     prompt_cache: promptCache,
     hosted_tools: hostedTools,
     price: "What a million tokens cost, in one currency for the whole workflow.",
-    wire_api: "Which of OpenAI's APIs the model has; before its provider's.",
+    wire_api: "Which of OpenAI's APIs it has; before its provider's.",
     cleared,
   },
   mcp: {

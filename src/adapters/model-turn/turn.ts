@@ -172,9 +172,8 @@ export class Turn {
 
   /** Keeps what the model made, and puts it where the contract has files. */
   async #made(answer: Answer, form: MediaForm): Promise<ModelTurn | null> {
-    const { keep } = this.#watch
     const { contract, path } = this.#request
-    if (keep === undefined || contract === null) throw new Error("Nothing keeps what the model makes")
+    if (contract === null) throw new Error("A turn without a contract has no place for files")
     const all = answer.media?.() ?? []
     const wanted = form.isList ? all : all.slice(0, 1)
     if (wanted.length === 0) {
@@ -185,7 +184,11 @@ export class Turn {
       )
     }
     const files: JsonObject[] = []
-    for (const [at, media] of wanted.entries()) files.push(await keep(media, at))
+    for (const [at, media] of wanted.entries()) {
+      const kept = await this.#watch.keep?.(media, at)
+      if (kept === undefined) throw new Error("Nothing keeps what the model makes")
+      files.push(kept)
+    }
     const output: JsonObject = { [form.field]: form.isList ? files : (files[0] ?? null) }
     if (form.textField !== null) output[form.textField] = answer.text
     const { requirements } = contract
