@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { RunState, Span } from "../log/run-state.ts"
 import { spanLabel } from "../log/span-names.ts"
-import type { Expression } from "../plan/expression.ts"
+import type { Expression, Root } from "../plan/expression.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { ReachedWay } from "../trust/reach-shape.ts"
 import { KnownValues, type Place } from "./known-values.ts"
 import { originOf, type Origin, type Piece } from "./origin.ts"
 import { sharedWords, type TextRange } from "./shared-words.ts"
 import { traceExpression, traceTemplate, type TracedProgram } from "./template.ts"
-import { keysOf, textOfValue, valueAt } from "./value-path.ts"
+import { keysOf, pathOf, textOfValue, valueAt } from "./value-path.ts"
 
 /** One place that a text has been on its way. */
 export interface Hop {
@@ -70,6 +70,8 @@ class PathFinder {
   readonly #known: KnownValues
   /** Paths are found from step to step: without a bound there could be more than anybody reads. */
   #left = 10 * maxPaths
+  /** Characters that may still be searched for shared words. */
+  #characters = 5_000_000
 
   constructor(run: FollowedRun) {
     this.#run = run
@@ -87,19 +89,24 @@ class PathFinder {
     const planned = output.fields.find(({ key }) => key === name)?.value
     const written = program.output?.declaration.body.items.find((field) => field.name.text === name)?.value
     if (planned === undefined) return []
-    const { expression, syntax, isWhole } = into(planned, written, rest)
+    const { expression, syntax, left } = into(planned, written, rest)
     const text = textOfValue(value)
     const range = { from: part?.from ?? 0, to: part?.to ?? text.length }
     const hop: Draft = { kind: "output", at: path, ...chosen(text, range) }
-    const at = isWhole ? path : `output.${name}`
-    return this.#ofExpression({ value: expression, syntax, path: at, consumer: "output" }, text, range, 0).map(
+    const at = left.length === 0 ? path : `output.${name}`
+    return this.#ofExpression({ value: expression, syntax, path: at, consumer: "output", left }, text, range, 0).map(
       ({ hops, match }) => ({ hops: [hop, ...hops], match }),
     )
   }
 
+  #shared(wanted: string, text: string): TextRange | null {
+    this.#characters -= text.length
+    return this.#characters < 0 ? null : sharedWords(wanted, text)
+  }
+
   /** The paths of a part of the text that an expression became. */
   #ofExpression(
-    { value, syntax, path, place, consumer }: Followed,
+    { value, syntax, path, place, consumer, left = [] }: Followed,
     text: string,
     range: TextRange,
     depth: number,
@@ -125,7 +132,7 @@ class PathFinder {
       at += own.length
       if ((from >= to && range.from < range.to) || origin === null) continue
       const wanted = text.slice(from, to)
-      for (const one of this.#ofOrigin(origin, wanted, own, consumer, depth)) {
+      for (const one of this.#ofOrigin(within(origin, left), wanted, own, consumer, depth)) {
         found.push({ hops: [...hops, ...one.hops], match: one.match })
       }
     }
@@ -148,12 +155,24 @@ class PathFinder {
       case "person":
         return end({ kind: "answer", at: label, ...this.#chosenAt(label, wanted), labels })
       case "computed":
-        return []
+        return this.#ofOperands(origin, wanted, consumer, depth)
       case "step":
         if (node?.startsWith("dynamic.")) return this.#ofDynamic(node, wanted, depth)
         if (node?.startsWith("agent.")) return this.#ofAgent(node, label, wanted, labels, depth)
         return end({ kind, at: label, text: cut(wanted), labels })
     }
+  }
+
+  /** What an expression computes comes from all that it takes: what has the same words comes first. */
+  #ofOperands({ expression }: Origin, wanted: string, consumer: string, depth: number): readonly Found[] {
+    if (expression === undefined) return []
+    return takenBy(expression).flatMap((taken) => {
+      const value = this.#known.of(taken)
+      const text = value === undefined ? "" : textOfValue(value)
+      const shared = text.includes(wanted) ? wanted.length : lengthOf(this.#shared(wanted, text))
+      const found = this.#ofOrigin(originOf(taken), wanted, text, consumer, depth + 1)
+      return found.map(({ hops, match }) => ({ hops, match: Math.min(match, shared) }))
+    })
   }
 
   #written({ line, column, label }: Origin): string {
@@ -176,12 +195,13 @@ class PathFinder {
     const { traced, state } = this.#run
     const planned = traced.plan.nodes.find(({ id }) => id === node)
     if (planned?.kind !== "agent") return []
-    return stepsThatGave(state, planned.name, label, wanted).flatMap(({ span, at, path, text }) => {
+    const shared = (text: string): TextRange | null => this.#shared(wanted, text)
+    return stepsThatGave(state, planned.name, label, wanted, shared).flatMap(({ span, at, path, text }) => {
       const step: Draft = { kind: "step", at: path, ...chosen(text, rangeOf(wanted, text) ?? whole(text)), labels }
       const call = span.reused === true || span.given === true ? undefined : lastCall(state, at)
       if (call === undefined) return [{ hops: [step], match: wanted.length }]
       const found = this.#readBy({ node: planned, iteration: span.iteration }, span, at).flatMap((read) => {
-        const shared = sharedWords(wanted, read.text)
+        const shared = this.#shared(wanted, read.text)
         const next = shared === null ? read.text : read.text.slice(shared.from, shared.to)
         const request: Draft = { kind: "request", at: call, text: read.text }
         const rest = this.#ofOrigin(read.origin, next, read.text, node, depth + 1)
@@ -240,24 +260,50 @@ interface Followed {
   readonly place?: Place
   /** The step that reads it, or `output`. */
   readonly consumer: string
+  /** The keys that lead from its value to the field that is followed. */
+  readonly left?: readonly string[]
 }
 
-/** A field inside of an expression, as far into it as the source writes it out. */
+/** A part of what a label names: the third of `agent.each.*.text` is `agent.each[2].text`. */
+function within(origin: Origin, left: readonly string[]): Origin {
+  const [first = "", ...others] = left
+  if (left.length === 0 || origin.kind === "source" || origin.kind === "computed") return origin
+  const isItem = /^\d+$/.test(first) && origin.label.includes(".*")
+  const label = isItem ? origin.label.replace(".*", `[${first}]`) : origin.label
+  return { ...origin, label: label + pathOf(isItem ? others : left) }
+}
+
+/** What an expression takes from elsewhere. */
+function takenBy(value: unknown): readonly Expression[] {
+  if (typeof value !== "object" || value === null) return []
+  if (Array.isArray(value)) return value.flatMap(takenBy)
+  const { op, base } = value as { readonly op?: unknown; readonly base?: unknown }
+  if (op === "chain" && takenBy(base).length > 0) return [value as Expression]
+  if (op === "reference") return isTaken((value as { readonly root: Root }).root) ? [value as Expression] : []
+  if (typeof op === "string" && /^(?:call|call-workflow|read|render)$/.test(op)) return [value as Expression]
+  return Object.values(value).flatMap(takenBy)
+}
+
+function isTaken({ kind }: Root): boolean {
+  return kind === "input" || kind === "agent" || kind === "ask" || kind === "wait" || kind === "dynamic"
+}
+
+function lengthOf(range: TextRange | null): number {
+  return range === null ? 0 : range.to - range.from
+}
+
+/** A field inside of an expression, as far into it as the source writes it out; `left` leads from there to the field. */
 function into(expression: Expression, syntax: Syntax.Expression | undefined, keys: readonly string[]) {
   let value = expression
   let written = syntax
-  let isWhole = true
-  for (const key of keys) {
+  for (const [at, key] of keys.entries()) {
     const inner: Expression | undefined =
       value.op === "object"
         ? value.entries.find((entry) => entry.key === key)?.value
         : value.op === "array"
           ? value.items[Number(key)]
           : undefined
-    if (inner === undefined) {
-      isWhole = false
-      break
-    }
+    if (inner === undefined) return { expression: value, syntax: written, left: keys.slice(at) }
     while (written?.kind === "group") written = written.expression
     written =
       written?.kind === "object"
@@ -267,7 +313,7 @@ function into(expression: Expression, syntax: Syntax.Expression | undefined, key
           : undefined
     value = inner
   }
-  return { expression: value, syntax: written, isWhole }
+  return { expression: value, syntax: written, left: [] }
 }
 
 interface GivingStep {
@@ -278,7 +324,13 @@ interface GivingStep {
 }
 
 /** The steps of an agent whose outputs have the text: the item that is named, or those that share the most words with it. */
-function stepsThatGave(state: RunState, agent: string, label: string, wanted: string): readonly GivingStep[] {
+function stepsThatGave(
+  state: RunState,
+  agent: string,
+  label: string,
+  wanted: string,
+  shared: (text: string) => TextRange | null,
+): readonly GivingStep[] {
   const [, , ...keys] = keysOf(label) ?? []
   const own = state.spans.flatMap((span, at) => {
     const isStep = (span.kind === "agent" || span.kind === "iteration") && span.name === agent
@@ -287,15 +339,16 @@ function stepsThatGave(state: RunState, agent: string, label: string, wanted: st
   const [first] = own
   const isLooped = first?.span.iteration !== undefined
   const item = isLooped && /^\d+$/.test(keys[0] ?? "") ? Number(keys[0]) : null
-  const rest = isLooped && item !== null ? keys.slice(1) : keys
+  const rest = item === null ? keys.filter((key) => key !== "*") : keys.slice(1)
+  const start = wanted.slice(0, 10_000)
   const steps = own.map(({ span, at }): GivingStep & { readonly match: number } => {
     const value = valueAt(span.output, rest) ?? span.output ?? null
     const text = textOfValue(value)
     const isPart = valueAt(span.output, rest) !== undefined
     const index = span.iteration === undefined ? "" : `[${span.iteration}]`
-    const path = `agent.${agent}${index}${isPart ? rest.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join("") : ""}`
-    const shared = text.includes(wanted) || wanted.includes(text) ? whole(text) : sharedWords(wanted, text)
-    return { span, at, path, text, match: shared === null ? 0 : shared.to - shared.from }
+    const path = `agent.${agent}${index}${isPart ? pathOf(rest) : ""}`
+    const common = text.includes(wanted) || start.includes(text) ? whole(text) : shared(text)
+    return { span, at, path, text, match: lengthOf(common) }
   })
   if (item !== null) return steps.filter(({ span }) => span.iteration === item)
   return steps.toSorted((a, b) => b.match - a.match).slice(0, maxItems)

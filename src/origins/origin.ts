@@ -12,6 +12,8 @@ export interface Origin {
   readonly column?: number
   /** The step that gave it. */
   readonly node?: string
+  /** What computed it. */
+  readonly expression?: Expression
   /** It is not known from the flow of data: the same words stand there. */
   readonly isGuess?: true
 }
@@ -38,7 +40,7 @@ export function originOf(expression: Expression, place?: Place): Origin {
     case "literal":
       return { kind: "source", label: "the source" }
     default:
-      return root === null ? { kind: "computed", label: written } : ofRoot(root, written, place)
+      return root === null ? { kind: "computed", label: written, expression } : ofRoot(root, written, place)
   }
 }
 

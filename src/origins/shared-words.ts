@@ -5,12 +5,17 @@ export interface TextRange {
 }
 
 const maxWords = 80
+/** Characters of the two texts that are looked at. */
+const maxOf = 1_000
+const maxWithin = 100_000
 const word = /[\p{L}\p{N}]+/gu
 /** Fewer words in a row may be the same by chance, unless they are all there are. */
 const fewestWords = 3
 
 /** Where the longest run of words of one text stands in another, as it is written or in other case; null where they share too little. */
-export function sharedWords(of: string, within: string): TextRange | null {
+export function sharedWords(wanted: string, text: string): TextRange | null {
+  const of = wanted.slice(0, maxOf)
+  const within = text.slice(0, maxWithin)
   const words = [...of.matchAll(word)].slice(0, maxWords)
   const lowerOf = of.toLowerCase()
   const lower = within.toLowerCase()

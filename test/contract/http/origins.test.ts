@@ -147,6 +147,37 @@ describe("origins of an output", async () => {
     assert.ok(whole.some((path) => path.at(-1)?.kind === "answer" && path.at(-1)?.at === "ask.check.remark"))
   })
 
+  it("follows items of loops, and what an expression computes", async () => {
+    const workflow_source = `input { things: [string] }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent each for thing in input.things { model: model.m  instruction: "Describe {{ thing }}"  output { text: string } }
+output { list: agent.each.*.text  all: join(agent.each.*.text, " ")  count: length(input.things) }
+`
+    const input = { things: ["owls", "lamps", "rivers"] }
+    const response = await service.post("/execute", { workflow_source, input })
+    assert.equal(response.status, 200)
+    const run_id = response.headers.get("x-service-run-id") ?? ""
+    const { list } = (await response.json()) as { list: string[] }
+    const item = await origins(run_id, "path=output.list[2]")
+    assert.ok(item.every((path) => path.some(({ at }) => at === "agent.each[2].text")))
+    assert.ok(item.some((path) => path.at(-1)?.at === "input.things[2]"))
+    const from = `${list[0]} `.length
+    const all = await origins(run_id, `path=output.all&from=${from}&to=${from + (list[1] ?? "").length}`)
+    const [best = []] = all
+    assert.ok(
+      best.some(({ at }) => at === "agent.each[1].text"),
+      JSON.stringify(best),
+    )
+    const count = await origins(run_id, "path=output.count")
+    assert.deepEqual(
+      count.map((path) => path.at(-1)?.at),
+      ["input.things"],
+    )
+    const unknown = await errorOf(await service.get(`/execute/${run_id}/origins?path=output.list.length`))
+    assert.equal(unknown.status, 400)
+  })
+
   it("refuses what the output does not have", async (t) => {
     const run_id = await finished(t)
     for (const [query, path] of [
