@@ -60,21 +60,24 @@ export function costOf(usage: TokenUsage, price: Price): Money {
 }
 
 /** Uses cost the same in a batch. */
-function hostedCost({ hosted = {} }: TokenUsage, price: Price): Money {
+function hostedCost({ hosted = {} }: { readonly hosted?: HostedCounts | undefined }, price: Price): Money {
   return Object.entries(hosted).reduce((sum, [type, count]) => {
     const each = Object.hasOwn(price.hosted, type) ? (price.hosted[type] ?? 0) : 0
     return sum + tokens(count) * toMoney(each)
   }, 0n)
 }
 
-/** The most that a call can cost: any part of its input may be cached or written, which may be dearer. */
-export function worstCost(input: number, output: number, price: Price): Money {
-  return tokens(input) * inputPrice(price) + tokens(output) * perToken(price).output
+/** Uses of hosted tools by type. */
+export type HostedCounts = NonNullable<TokenUsage["hosted"]>
+
+/** The most that a call can cost: any part of its input may be cached or written, which may be dearer. `hosted`: uses that are expected of it. */
+export function worstCost(input: number, output: number, price: Price, hosted?: HostedCounts): Money {
+  return tokens(input) * inputPrice(price) + tokens(output) * perToken(price).output + hostedCost({ hosted }, price)
 }
 
 /** The most output tokens that the rest of an amount pays for. */
-export function outputFor(amount: Money, input: number, price: Price): number {
-  const rest = amount - tokens(input) * inputPrice(price)
+export function outputFor(amount: Money, input: number, price: Price, hosted?: HostedCounts): number {
+  const rest = amount - tokens(input) * inputPrice(price) - hostedCost({ hosted }, price)
   if (rest < 0n) return -1
   const each = perToken(price).output
   return each === 0n ? Number.POSITIVE_INFINITY : Number(rest / each)

@@ -219,8 +219,8 @@ export interface CallToReserve {
   readonly price: Price | null
   /** How the backend is asked to cache. */
   readonly cache?: PromptCacheWord | null
-  /** Types of the hosted tools that it may use. Absent where there are none. */
-  readonly hosted?: readonly string[]
+  /** Uses of hosted tools that are expected of it, by type. Absent where there are none. */
+  readonly hosted?: Readonly<Record<string, number>>
   /** Estimated tokens of all that is sent. */
   readonly input_tokens: number
   /** Most output tokens, where the workflow sets them. */

@@ -40,6 +40,7 @@ export function writeAnthropic(
     if (last?.role === role) last.content.push(...blocksOf(turn))
     else messages.push({ role, content: blocksOf(turn) })
   }
+  const container = hosted.length === 0 ? undefined : containerOf(turns)
   const ending = messages.at(-1)
   const text = ending?.role === "assistant" ? ending.content.at(-1) : undefined
   // An answer that was begun for the model may not end with a blank.
@@ -56,11 +57,21 @@ export function writeAnthropic(
     }),
     ...(system !== null && { system: [{ type: "text", text: system }] }),
     messages,
+    ...(container !== undefined && { container }),
     ...(answer !== null && { tool_choice: { type: "tool", name: answerTool } }),
   }
   if (mark !== undefined) markBlocks(body, mark)
   return body
 }
+
+/** Where the provider's own code has run so far: the next turn goes on there. It is kept among the parts of the message that it came with. */
+function containerOf(turns: readonly Turn[]): string | undefined {
+  const parts = turns.flatMap((turn) => (turn.role === "assistant" ? turn.parts : []))
+  const last = parts.findLast((part) => part.type === "hosted" && part.block["type"] === containerType)
+  return last?.type === "hosted" && typeof last.block["id"] === "string" ? last.block["id"] : undefined
+}
+
+const containerType = "container"
 
 interface MarkedBody {
   readonly tools?: readonly JsonObject[]
@@ -122,7 +133,7 @@ function assistantBlock(part: SaidText | Reasoning | Hosted | SentCall): JsonObj
       return blocks.length > 0 ? blocks.map((block) => ({ ...block })) : [{ type: "text", text: part.text }]
     }
     case "hosted":
-      return [{ ...part.block }]
+      return part.block["type"] === containerType ? [] : [{ ...part.block }]
     case "call":
       return [{ type: "tool_use", id: part.id, name: part.name, input: part.arguments }]
     case "reasoning": {
@@ -157,9 +168,11 @@ function userBlock(part: SaidText | Attachment): JsonObject {
 }
 
 export function readAnthropic(body: JsonObject): Result | null {
-  const { content, stop_reason } = body
+  const { content, stop_reason, container } = body
   if (!Array.isArray(content)) return null
   const said = content.flatMap((block, at): Part[] => (isJsonObject(block) ? partsOf(block, at) : []))
+  if (said.length > 0 && isJsonObject(container) && typeof container["id"] === "string")
+    said.push({ type: "hosted", block: { type: containerType, id: container["id"] } })
   const answer = said.find((part) => part.type === "call" && part.call.name === answerTool)
   const parts = answer?.type === "call" ? withAnswer(said, answer.call.arguments) : said
   const reason = typeof stop_reason === "string" ? stop_reason : ""

@@ -22,13 +22,13 @@ import type { TurnProgress } from "../../log/turn-progress.ts"
 import { AnswerFailure, RunFailure, wireError } from "../../ports/run-failure.ts"
 import { defaultOutput } from "../../run/budget/budget.ts"
 import { ownPrice, pricedUsage, usageOf } from "../../log/usage.ts"
+import { expectedUses } from "./expected-uses.ts"
 import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
 import { turnForRequest } from "./turn-for.ts"
 import { UnusableAnswer, UpstreamFailure } from "./upstream-failure.ts"
-import { hostedType } from "../../syntax/property-table.ts"
 import { modelAdaptations } from "../../base/limits.ts"
 
 /** A request, and the name of its output format for the call's record. */
@@ -213,7 +213,7 @@ export class RetriedCalls {
       id: model,
       price,
       cache: cache?.mode ?? null,
-      hosted: hosted_tools.flatMap(({ type }) => (typeof type === "string" ? (hostedType(type) ?? []) : [])),
+      ...(hosted_tools.length > 0 && { hosted: expectedUses(hosted_tools) }),
       input_tokens: draft.built.estimate(),
       max_tokens: inference.max_tokens ?? null,
     })

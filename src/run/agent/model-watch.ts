@@ -96,8 +96,9 @@ async function reserve(
   progress: TurnProgress | null,
 ): Promise<Reservation> {
   const { budget, log, ledger } = running
-  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens, cache } = call
-  const need = { kind: "model", input: input_tokens, output: max_tokens ?? defaultOutput, price: ownPrice } as const
+  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens, cache, hosted } = call
+  const most = max_tokens ?? defaultOutput
+  const need = { kind: "model", input: input_tokens, output: most, price: ownPrice, hosted } as const
   const grant = budget.limited ? await budget.reserve(about.agent, need) : null
   const price = listedPrice(running, model, id, cache) ?? ownPrice
   let claim: BudgetClaim | null = null
@@ -110,7 +111,7 @@ async function reserve(
   }
   const output = claim?.output ?? grant?.output ?? need.output
   const tokens = input_tokens + output
-  const worst = (at: Price | null): Money | null => (at === null ? null : worstCost(input_tokens, output, at))
+  const worst = (at: Price | null): Money | null => (at === null ? null : worstCost(input_tokens, output, at, hosted))
   const [shownCost, cost] = [worst(ownPrice), worst(price)]
   const reserved = { tokens, cost: shownCost === null ? null : showMoney(shownCost) }
   const exactly = cost === null ? null : (unrounded(cost) ?? showMoney(cost))
@@ -156,18 +157,18 @@ export function batchClaims(
 function claimFrom(
   budgets: Budgets,
   running: RunContext,
-  { model, id, input_tokens, price, cache, hosted = [] }: CallToReserve,
+  { model, id, input_tokens, price, cache, hosted = {} }: CallToReserve,
   output: number,
 ): Promise<BudgetClaim> {
   const { caller, workflow, signal } = running
   const costs = budgets.limitsCost(caller, workflow)
   // Callers would write their own prices otherwise.
   const counted = workflow === null ? listedPrice(running, model, id, cache) : price
-  const unpriced = counted === null ? "" : hosted.find((type) => !Object.hasOwn(counted.hosted, type))
+  const unpriced = counted === null ? "" : Object.keys(hosted).find((type) => !Object.hasOwn(counted.hosted, type))
   if (costs !== null && unpriced !== undefined) {
     const what = unpriced === "" ? "price" : `price for the hosted tool ${unpriced}`
     const message = `model.${model} has no ${what} that the budget ${costs.path} could go by`
     throw new RunEnding(wireError("input_error", [{ path: `model.${model}`, code: "unpriced-model", message }]))
   }
-  return budgets.reserve({ caller, workflow, input: input_tokens, output, price, signal })
+  return budgets.reserve({ caller, workflow, input: input_tokens, output, price, hosted, signal })
 }

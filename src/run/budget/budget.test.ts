@@ -60,6 +60,9 @@ test("written tokens have their own price, and the dearest input price is reserv
   const usage = { ...used(1_000_000, 100_000), cached_tokens: 300_000, written_tokens: 600_000 }
   assert.equal(showMoney(costOf(usage, writes)), 2.65)
   assert.equal(showMoney(worstCost(1_000_000, 0, writes)), 2.5)
+  const searches = { ...writes, hosted: { web_search: 0.01 } }
+  assert.equal(showMoney(worstCost(1_000_000, 0, searches, { web_search: 3, web_fetch: 5 })), 2.53)
+  assert.equal(outputFor(toMoney(0.02), 0, searches, { web_search: 3 }), -1)
   assert.equal(showMoney(worstCost(1_000_000, 0, makePrice(2, 3, 8, 2.5))), 3)
   const { written_tokens: _, ...older } = usage
   assert.equal(showMoney(costOf(older as TokenUsage, writes)), 2.35)

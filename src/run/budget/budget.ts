@@ -5,7 +5,7 @@ import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { hasLimits, showLimits } from "./limit-scopes.ts"
 import { noConsumption, spentOf, type Consumption, type ConsumptionByAll } from "../../log/consumption.ts"
 import type { Money } from "../../log/money.ts"
-import { outputFor, showMoney, toMoney, worstCost } from "../../log/money.ts"
+import { outputFor, showMoney, toMoney, worstCost, type HostedCounts } from "../../log/money.ts"
 
 /** The worst case of a model call. */
 export interface ModelNeed {
@@ -15,6 +15,8 @@ export interface ModelNeed {
   /** Most output tokens, where there is room for all of them. */
   readonly output: number
   readonly price: Price | null
+  /** Uses of hosted tools that are expected of it. */
+  readonly hosted?: HostedCounts | undefined
 }
 
 /** What a call may use at most. */
@@ -235,8 +237,8 @@ export class Budget {
 
 function reservedBy(need: Need, output: number): Reserved {
   if (need.kind === "tool") return { tokens: 0, cost: null }
-  const { input, price } = need
-  return { tokens: input + output, cost: price === null ? null : worstCost(input, output, price) }
+  const { input, price, hosted } = need
+  return { tokens: input + output, cost: price === null ? null : worstCost(input, output, price, hosted) }
 }
 
 function account(budget: Budget, limits: LimitSet, used: Consumption): Account {
@@ -264,12 +266,13 @@ function missing(one: Account, need: Need, output: number): LimitKey | null {
   if (rest.model_calls < 1) return "model_calls"
   if (rest.tokens < need.input + output) return "tokens"
   if (rest.cost === null || need.price === null) return null
-  return rest.cost < worstCost(need.input, output, need.price) ? "cost" : null
+  return rest.cost < worstCost(need.input, output, need.price, need.hosted) ? "cost" : null
 }
 
-function outputLeft(one: Account, { input, price }: ModelNeed): number {
+function outputLeft(one: Account, { input, price, hosted }: ModelNeed): number {
   const rest = left(one)
-  const byCost = rest.cost === null || price === null ? Number.POSITIVE_INFINITY : outputFor(rest.cost, input, price)
+  const byCost =
+    rest.cost === null || price === null ? Number.POSITIVE_INFINITY : outputFor(rest.cost, input, price, hosted)
   return Math.floor(Math.min(rest.tokens - input, byCost))
 }
 
@@ -292,7 +295,7 @@ function sentence(key: LimitKey, need: Need, rest: ReturnType<typeof left>): str
     case "model_calls":
       return `A model call needs 1, and ${count(rest.model_calls)} are left`
     case "cost": {
-      const needed = need.price === null ? 0n : worstCost(need.input, need.output, need.price)
+      const needed = need.price === null ? 0n : worstCost(need.input, need.output, need.price, need.hosted)
       return `The next model call may cost ${showMoney(needed)}, and ${showMoney(atLeastZero(rest.cost ?? 0n))} is left`
     }
     default:

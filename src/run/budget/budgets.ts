@@ -1,6 +1,6 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { WireError } from "../../log/events.ts"
-import { outputFor, worstCost, type Money } from "../../log/money.ts"
+import { outputFor, worstCost, type HostedCounts, type Money } from "../../log/money.ts"
 import type { Price } from "../../plan/price-of-model.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { hourMs, type Account, type Slice, type SliceRequest } from "../../ports/ledger.ts"
@@ -41,6 +41,8 @@ export interface BudgetCall {
   readonly output: number
   /** Null: it has no price that budgets go by. */
   readonly price: Price | null
+  /** Uses of hosted tools that are expected of it. */
+  readonly hosted?: HostedCounts | undefined
   readonly signal: AbortSignal
 }
 
@@ -526,15 +528,16 @@ function inNano(cost: Money): number {
   return Number((cost + 999_999_999n) / 1_000_000_000n)
 }
 
-function needOf({ account }: Held, { input, price }: BudgetCall, output: number): number {
+function needOf({ account }: Held, { input, price, hosted }: BudgetCall, output: number): number {
   if (account.measure === "tokens") return input + output
-  return price === null ? 0 : inNano(worstCost(input, output, price))
+  return price === null ? 0 : inNano(worstCost(input, output, price, hosted))
 }
 
 /** Most output tokens that there is room for. */
-function outputIn({ account }: Held, { input, price }: BudgetCall, room: number): number {
+function outputIn({ account }: Held, { input, price, hosted }: BudgetCall, room: number): number {
   if (account.measure === "tokens") return room - input
-  return price === null ? Number.POSITIVE_INFINITY : outputFor(BigInt(Math.floor(room)) * 1_000_000_000n, input, price)
+  if (price === null) return Number.POSITIVE_INFINITY
+  return outputFor(BigInt(Math.floor(room)) * 1_000_000_000n, input, price, hosted)
 }
 
 interface Standing {

@@ -212,6 +212,61 @@ output { answer: agent.research.answer }
     })
   }
 
+  test("uses are reserved before a call: as many as its entry allows", async (t: TestContext) => {
+    const text = [{ type: "text", text: '{"answer":"done"}' }]
+    const body = {
+      type: "message",
+      role: "assistant",
+      content: text,
+      stop_reason: "end_turn",
+      usage: { input_tokens: 1 },
+    }
+    const server = await startServer((_request, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body)),
+    )
+    t.after(() => server.close())
+    const one = {
+      kind: "anthropic",
+      hosted: anthropicSearch,
+      endpoint: `${server.origin}/v1`,
+      model: "price { input: 1 output: 1 hosted { web_search: 1 } }",
+    }
+    const { events } = await run({ ...one, more: "limits { cost: 2.5 }" })
+    const error = events.at(-1)?.data["error"] as unknown as WireError
+    assert.deepEqual([error.kind, error.issues[0]?.path], ["limit_exceeded", "limits.cost"])
+    assert.match(error.message, /may cost 3\.\d+, and 2\.5 is left/)
+    assert.equal(server.received.length, 0)
+    const enough = await run({ ...one, more: "limits { cost: 3.5 }" })
+    const begun = enough.events.find(({ type }) => type === "model_call_started")
+    assert.ok(((begun?.data["reserved"] as { cost: number }).cost ?? 0) > 3)
+    assert.equal(enough.events.at(-1)?.type, "workflow_completed")
+    assert.ok((enough.record["limits"] as { cost: { used: number } }).cost.used < 1)
+  })
+
+  test("code goes on in the container that it began in", async (t: TestContext) => {
+    const content = [{ type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: "1" } }]
+    const about = { type: "message", role: "assistant", container: { id: "container_7", expires_at: "2030-01-01" } }
+    const paused = { ...about, content, stop_reason: "pause_turn", usage: { input_tokens: 1 } }
+    const text = [{ type: "text", text: '{"answer":"done"}' }]
+    const ended = { ...about, content: text, stop_reason: "end_turn", usage: { input_tokens: 1 } }
+    let asked = 0
+    const server = await startServer((_request, response) =>
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify(asked++ === 0 ? paused : ended)),
+    )
+    t.after(() => server.close())
+    await run({
+      kind: "anthropic",
+      hosted: '{ type: "code_execution_20250825" }',
+      endpoint: `${server.origin}/v1`,
+    })
+    const [first, second] = server.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+    assert.equal(first?.["container"], undefined)
+    assert.equal(second?.["container"], "container_7")
+    assert.deepEqual((second["messages"] as { content: unknown }[]).at(-1)?.content, content)
+  })
+
   test("a backend that pauses for ever is left", async (t: TestContext) => {
     const content = [{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } }]
     const body = { type: "message", role: "assistant", content, stop_reason: "pause_turn", usage: { input_tokens: 1 } }
