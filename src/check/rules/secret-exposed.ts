@@ -17,7 +17,10 @@ export function secretExposed(checking: CheckContext, chain: Syntax.Chain, scope
 
 /** Reports a secret in a setting whose value has to be written out. */
 export function secretInSetting(checking: CheckContext, chain: Syntax.Chain, path: string): void {
-  report(checking, chain, path, "here", "Send it in `headers { }`.")
+  const hint = path.includes(".hosted_tools[")
+    ? "Tools of a provider have no login of their own: remove it."
+    : "Send it in `headers { }`."
+  report(checking, chain, path, "here", hint)
 }
 
 function secretCompared(checking: CheckContext, chain: Syntax.Chain, path: string): void {

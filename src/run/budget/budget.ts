@@ -4,8 +4,7 @@ import type { LimitKey, ShownRunLimits, TokenUsage } from "../../log/events.ts"
 import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { hasLimits, showLimits } from "./limit-scopes.ts"
 import { noConsumption, spentOf, type Consumption, type ConsumptionByAll } from "../../log/consumption.ts"
-import type { Money } from "../../log/money.ts"
-import { outputFor, showMoney, toMoney, worstCost, type HostedCounts } from "../../log/money.ts"
+import { outputFor, showMoney, toMoney, worstCost, type HostedCounts, type Money } from "../../log/money.ts"
 
 /** The worst case of a model call. */
 export interface ModelNeed {

@@ -232,13 +232,14 @@ output { answer: agent.research.answer }
       model: "price { input: 1 output: 1 hosted { web_search: 1 } }",
     }
     const { events } = await run({ ...one, more: "limits { cost: 2.5 }" })
-    const error = events.at(-1)?.data["error"] as unknown as WireError
+    const error = (events.at(-1) ?? assert.fail("There are no events")).data["error"] as WireError
     assert.deepEqual([error.kind, error.issues[0]?.path], ["limit_exceeded", "limits.cost"])
     assert.match(error.message, /may cost 3\.\d+, and 2\.5 is left/)
     assert.equal(server.received.length, 0)
     const enough = await run({ ...one, more: "limits { cost: 3.5 }" })
     const begun = enough.events.find(({ type }) => type === "model_call_started")
-    assert.ok(((begun?.data["reserved"] as { cost: number }).cost ?? 0) > 3)
+    const { cost } = (begun ?? assert.fail("No call has begun")).data["reserved"] as { cost: number }
+    assert.ok(cost > 3)
     assert.equal(enough.events.at(-1)?.type, "workflow_completed")
     assert.ok((enough.record["limits"] as { cost: { used: number } }).cost.used < 1)
   })
