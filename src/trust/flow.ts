@@ -2,6 +2,7 @@ import type { Program, ResolvedRoot } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isWorkflow } from "../syntax/import-kinds.ts"
+import { holdsFile } from "../types/holds-file.ts"
 import { isMadeOf } from "../types/type-parts.ts"
 import { isStepFunction } from "../check/step-functions.ts"
 import { secondName } from "../syntax/property-of.ts"
@@ -371,6 +372,12 @@ export class Flow {
 
   asset(node: Syntax.AssetNode, place: Place): Labelled {
     const address = this.of(node.value, place).whole
+    if (this.#isOfFile(node.value)) {
+      // The contents have the labels of the file, and nobody is asked for them.
+      const all = join(address, this.within(node.block, place))
+      this.answer(all)
+      return flat(all)
+    }
     this.#uses(node.value, address, place)
     // Whoever answers at its address wrote it.
     const stranger = marked("untrusted", { name: this.#text(node), span: node.keyword })
@@ -426,6 +433,11 @@ export class Flow {
   #uses(span: Span, address: Marks, place: Place): void {
     this.assets.push({ span, path: place.path })
     this.#steps.asset(span, join(address, place.decided), place)
+  }
+
+  #isOfFile(value: Syntax.Expression): boolean {
+    const type = this.#program.expressionTypes.get(value)
+    return type !== undefined && type.kind !== "any" && holdsFile(type, this.#program.types)
   }
 
   #holdsAsset(dynamic: string): boolean {

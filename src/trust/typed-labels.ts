@@ -1,7 +1,7 @@
 import { remembered } from "../base/remembered.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { either, lazy, list, record, tuple, variant, type Labelled } from "./label-tree.ts"
+import { either, flat, lazy, list, plain, record, tuple, variant, type Labelled } from "./label-tree.ts"
 import { join, marked, maxSources, none, type Marks } from "./marks.ts"
 
 type Mark = Syntax.MarkedType["mark"]
@@ -66,6 +66,8 @@ export class TypedLabels {
         return this.#markers(node.type, `${path}.${node.name.text}`)
       case "marked":
         return [{ label: node.mark, path, span: node }, ...this.#markers(node.type, path)]
+      case "type-name":
+        return isFile(node) ? [{ label: "untrusted", path, span: node }] : []
       case "array-type":
         return this.#markers(node.element, `${path}.*`)
       case "map-type":
@@ -120,6 +122,9 @@ export class TypedLabels {
     switch (node.kind) {
       case "marked":
         return this.#type(node.type, at).with(sourcesOf([{ label: node.mark, path: "", span: node }], at))
+      // Strangers write files: its name and its type as well as its contents.
+      case "type-name":
+        return isFile(node) ? flat(sourcesOf([{ label: "untrusted", path: "", span: node }], at)) : plain
       case "array-type":
         return list(none, this.#type(node.element, { ...at, path: `${at.path}.*` }), none)
       case "map-type":
@@ -157,6 +162,10 @@ export class TypedLabels {
       at,
     )
   }
+}
+
+function isFile({ name }: Syntax.TypeNode & { kind: "type-name" }): boolean {
+  return name.text === "file"
 }
 
 interface Target {
