@@ -3,6 +3,7 @@ import { fileRoutes } from "./files.ts"
 import { execute, rerun } from "./execute.ts"
 import { demoRoutes, health, llms, mcp, metrics, openapi, playground, ready } from "./operations.ts"
 import { agUi } from "./ag-ui.ts"
+import { erasureRoutes } from "./erasure.ts"
 import { chatRoutes } from "./openai.ts"
 import { answerQuestion, listQuestions, listQuestionsOfRun } from "./questions.ts"
 import { eventRoutes } from "./sent-events.ts"
@@ -48,6 +49,7 @@ export const routes = [
   getRunStats,
   startRunsAction,
   getRunsAction,
+  ...erasureRoutes,
   listBudgets,
   listSpending,
   ...chatRoutes,

@@ -139,6 +139,11 @@ const commands: readonly CommandRow[] = [
     load: async () => (await import("./commands/questions.ts")).answerCommand,
   },
   {
+    name: "erase",
+    summary: "erase the runs of a customer at a service",
+    load: async () => (await import("./commands/erase.ts")).eraseCommand,
+  },
+  {
     name: "files",
     summary: "list the files of a service; send, get and delete them",
     load: async () => (await import("./commands/files.ts")).filesCommand,
@@ -155,7 +160,7 @@ const commands: readonly CommandRow[] = [
   },
   {
     name: "store",
-    summary: "check, back up or move the store of runs, or change its key",
+    summary: "check, back up or move the store of runs, change its key, or erase again",
     load: async () => (await import("./commands/store.ts")).storeCommand,
   },
   {

@@ -13,6 +13,7 @@ import type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
 import type { ReleaseAnswer } from "../api/releases.ts"
 import type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
+import type { ErasedRunsAnswer, ErasureBody, ErasureStarted, ErasureState } from "../api/erasure.ts"
 import type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
 import type { RunStatsAnswer } from "../api/run-stats.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
@@ -56,6 +57,7 @@ export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "..
 export type { FileContents, SendFileOptions } from "./sent-file.ts"
 export { LocalFile } from "./input-files.ts"
 export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
+export type { ErasedRunsAnswer, ErasureBody, ErasureStarted, ErasureState } from "../api/erasure.ts"
 export type { RunStatsAnswer } from "../api/run-stats.ts"
 export type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
@@ -424,6 +426,24 @@ export class WireworksClient {
   /** How far such an action is. */
   runsAction(id: string, options: CallOptions = {}): Promise<RunsActionState> {
     return this.#service.json<RunsActionState>("GET", `/runs/actions/${segment(id)}`, undefined, options)
+  }
+
+  /** Erases the runs whose input has these values; unless `dry_run` is false, it counts them and does nothing. For operators. */
+  startErasure(body: ErasureBody, options: CallOptions = {}): Promise<ErasureStarted> {
+    return this.#service.json<ErasureStarted>("POST", "/erase", body, options)
+  }
+
+  /** How far an erasure is. For operators. */
+  erasure(id: string, options: CallOptions = {}): Promise<ErasureState> {
+    return this.#service.json<ErasureState>("GET", `/erase/${segment(id)}`, undefined, options)
+  }
+
+  /** Ids of erased runs, which backups made earlier still have. For operators. */
+  erased(
+    page: { readonly limit?: number; readonly after?: string } = {},
+    options: CallOptions = {},
+  ): Promise<ErasedRunsAnswer> {
+    return this.#service.json<ErasedRunsAnswer>("GET", `/erase${queryOf(page)}`, undefined, options)
   }
 
   /** How the candidate of a workflow compares with the version that is served. With an action, it is stopped or goes on. For operators. */

@@ -15,6 +15,8 @@ export type AuditAct =
   | "withdrew"
   | "moved"
   | "runs.action"
+  | "erase"
+  | "erased"
   | "stopped_candidate"
   | "resumed_candidate"
 
@@ -25,6 +27,8 @@ export interface AuditEntry {
   readonly action?: RunAct
   /** The id of that action, in its line and in those of its runs. */
   readonly id?: string
+  /** Of an erasure: the paths of the values that runs are found by. */
+  readonly paths?: readonly string[]
   /** Missing where a trigger is paused or resumed, and where a version is served or withdrawn. */
   readonly run_id?: string
   /** The name of the key; empty without keys. */

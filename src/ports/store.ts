@@ -4,6 +4,8 @@ import type { LogEvent, RunTrigger } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
 import type { ActionStore } from "./run-actions.ts"
+import type { Deletion } from "./deletion.ts"
+import type { ErasureStore } from "./erasure.ts"
 import type { EventStore } from "./event-store.ts"
 import type { VersionStore } from "./version-store.ts"
 import type { FileStore } from "./file-store.ts"
@@ -15,7 +17,7 @@ import type { Alarm } from "../log/replay-data.ts"
 import type { WaitStore } from "./waits.ts"
 import type { LedgerRow, LedgerStore } from "./ledger.ts"
 
-export type { RunStatus, WorkflowVersion }
+export type { Deletion, RunStatus, WorkflowVersion }
 
 /** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
 export interface RunRequest extends SourceText {
@@ -228,14 +230,14 @@ export type RunLookup =
   | { readonly found: "expired"; readonly caller: string }
   | { readonly found: "nothing" }
 
-export type Deletion = "deleted" | "open" | "gone"
-
 /** Answers of models. Expired ones are never given. */
 export interface AnswerCache {
   get(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
   put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void>
   /** How many live entries were dropped. */
   purge(caller: string, cache_key: string): Promise<number>
+  /** Drops one entry, where it is there. */
+  forget(caller: string, cache_key: string, hash: string): Promise<void>
 }
 
 /**
@@ -254,6 +256,7 @@ export interface RunStore extends RunList, RunCounts {
   readonly versions: VersionStore
   readonly files: FileStore
   readonly actions: ActionStore
+  readonly erasure: ErasureStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>

@@ -3,7 +3,18 @@ import { StoreFailure, type RunStore } from "./store.ts"
 
 export type StoreMethod = (...args: unknown[]) => unknown
 
-const parts = ["waits", "outbox", "cache", "triggers", "ledger", "sentEvents", "versions", "files", "actions"] as const
+const parts = [
+  "waits",
+  "outbox",
+  "cache",
+  "triggers",
+  "ledger",
+  "sentEvents",
+  "versions",
+  "files",
+  "actions",
+  "erasure",
+] as const
 
 /**
  * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. A method

@@ -76,6 +76,7 @@ export function createServer(options: ServerOptions): Server {
     streams,
     groups,
     answers,
+    countErased: () => options.metrics.service.erased(),
     countEvent: (outcome) => options.metrics.service.eventSent(outcome),
   }
   let draining = false

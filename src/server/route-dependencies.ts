@@ -60,6 +60,8 @@ export interface RouteDependencies {
   readonly clock: Pick<Clock, "now">
   /** Null without any. */
   readonly budgets: Budgets | null
+  /** Counts a run that was erased. */
+  readonly countErased: () => void
   /** Counts what became of an event that somebody sent. */
   readonly countEvent: (outcome: "delivered" | "kept" | "unmatched" | "refused") => void
 }

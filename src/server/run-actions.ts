@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Clock } from "../ports/clock.ts"
-import type { ActionProgress, RunAct, StoredAction } from "../ports/run-actions.ts"
+import { isErasure, type ActionProgress, type RunAct, type RunsPlan, type StoredAction } from "../ports/run-actions.ts"
 import { isStoreTrouble, type RunRow } from "../ports/store.ts"
+import { goOnErasing } from "./erase-runs.ts"
 import { checkNotify } from "./check-notify.ts"
 import { HttpError } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
@@ -16,10 +17,19 @@ const slice = 50
 /** For how long a run is tried again for which there is no room. */
 const noRoomMs = 600_000
 const tryAgainMs = 1_000
+/** How soon to look again whether open runs have ended. */
+const openAgainMs = 1_000
+
+/** How far an action has come. `waits`: it cannot go on before runs have ended. */
+interface Step {
+  readonly progress: ActionProgress
+  readonly isOver: boolean
+  readonly waits: boolean
+}
 
 type Ports = Pick<
   RouteDependencies,
-  "store" | "runs" | "planOf" | "folder" | "serverSecrets" | "audit" | "notify" | "log"
+  "store" | "files" | "runs" | "planOf" | "folder" | "serverSecrets" | "audit" | "notify" | "log" | "countErased"
 > & { readonly clock: Pick<Clock, "now"> }
 
 /** Goes on with the actions of this process, and with those of processes that died. */
@@ -70,15 +80,27 @@ export class RunActions {
     const { store, clock } = this.#ports
     let action = await store.actions.read(id)
     while (action !== null && !action.completed && !this.#stop.signal.aborted) {
-      const progress = await this.#goThrough(action)
-      const isOver = progress.next >= action.plan.run_ids.length
-      const due_at = isOver ? null : clock.now() + (this.#stop.signal.aborted ? 0 : actionLeaseMs)
-      if (!(await store.actions.advance(id, action.revision, progress, due_at))) return
+      const { progress, isOver, waits } = await this.#goOn(action)
+      const holdMs = this.#stop.signal.aborted ? 0 : waits ? openAgainMs : actionLeaseMs
+      if (!(await store.actions.advance(id, action.revision, progress, isOver ? null : clock.now() + holdMs))) return
+      if (waits) {
+        setTimeout(() => this.begin(id), openAgainMs).unref()
+        return
+      }
       action = { ...action, progress, completed: isOver, revision: action.revision + 1 }
     }
   }
 
-  async #goThrough(action: StoredAction): Promise<ActionProgress> {
+  async #goOn(action: StoredAction): Promise<Step> {
+    const until = performance.now() + actionLeaseMs / 5
+    const isLate = (): boolean => this.#stop.signal.aborted || performance.now() > until
+    if (isErasure(action)) return goOnErasing(this.#ports, action, isLate)
+    const plan = action.plan as RunsPlan
+    const progress = await this.#goThrough({ ...action, plan })
+    return { progress, isOver: progress.next >= plan.run_ids.length, waits: false }
+  }
+
+  async #goThrough(action: StoredAction<RunsPlan>): Promise<ActionProgress> {
     const { plan, progress } = action
     let { next, done } = progress
     const failed = [...progress.failed]
@@ -96,7 +118,10 @@ export class RunActions {
   }
 
   /** Why it was not done; null where it was; undefined where another process has to try. */
-  async #actOn(run_id: string, { id, caller, by_operator, plan }: StoredAction): Promise<string | null | undefined> {
+  async #actOn(
+    run_id: string,
+    { id, caller, by_operator, plan }: StoredAction<RunsPlan>,
+  ): Promise<string | null | undefined> {
     const { store, runs, audit } = this.#ports
     const found = await store.lookup(run_id)
     // A crash may have come between the deletion and the note of it.

@@ -75,6 +75,8 @@ export interface RequestMetrics {
   /** `workflow`: the name of the workflow of the folder that the request is about; null for all others. */
   answered(method: string, route: string | null, status: number, duration_ms: number, workflow: string | null): void
   refused(reason: string): void
+  /** A run was erased. */
+  erased(): void
   /** What became of an event that somebody sent. */
   eventSent(outcome: "delivered" | "kept" | "unmatched" | "refused"): void
 }

@@ -1,7 +1,10 @@
+import type { JsonObject } from "../base/json-value.ts"
+import { valueAt } from "../ports/erasure.ts"
 import type { Idempotency, NewRun, RunRequest } from "../ports/store.ts"
 import { receiverOf } from "../ports/receiver-of.ts"
 import type { Vault } from "../ports/vault.ts"
 import type { RunHead } from "./log-reader.ts"
+import { digestOfValue } from "./sql-erasure.ts"
 import { sealEvents, type EventsText } from "./sealed-events.ts"
 import type { CreateOperation } from "./operations.ts"
 import { originOf, type RequestPreview } from "../ports/run-list.ts"
@@ -78,13 +81,19 @@ export class BeginningRun {
   }
 }
 
+export interface CreationParts {
+  readonly vault: Vault
+  readonly outbox: Outbox
+  /** Paths of inputs by whose values runs can be found to be erased. */
+  readonly erasePaths: readonly string[]
+}
+
 /** What the writer stores of a new run, without its request: secrets and receiver are sealed. */
 export function creationOf(
   run: NewRun,
   { wrapped }: NewKey,
   lease: Pick<CreateOperation, "owner" | "lease_until">,
-  vault: Vault,
-  outbox: Outbox,
+  { vault, outbox, erasePaths }: CreationParts,
 ): CreateOperation {
   const { run_id, caller, idempotency } = run
   const { secrets, options } = run.request
@@ -99,6 +108,8 @@ export function creationOf(
     version: run.request.workflow?.version ?? null,
     release: run.request.workflow?.release ?? null,
     shadow_of: run.request.workflow?.shadow_of ?? null,
+    rerun_of: run.request.rerun?.run_id ?? null,
+    values: erasePaths.map((path) => ({ path, digest: digestAt(vault, run.request.input, path) })),
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
     origin: originOf(run.request),
     keeper: run.request.keeper === undefined ? null : JSON.stringify(run.request.keeper),
@@ -121,6 +132,12 @@ export function creationOf(
       null,
     ],
   }
+}
+
+/** The keyed hash of a value; empty where there is none. */
+function digestAt(vault: Vault, input: JsonObject, path: string): string {
+  const value = valueAt(input, path)
+  return value === undefined ? "" : digestOfValue(vault, path, value)
 }
 
 /** Without its secrets. */

@@ -1,3 +1,4 @@
+import type { SoughtValue } from "../ports/erasure.ts"
 import type { Receipt } from "../ports/event-store.ts"
 import type { CausedNotice, Notice, ReceiverLimit } from "../ports/notices.ts"
 import type { Release } from "../log/release.ts"
@@ -45,6 +46,10 @@ export interface CreateOperation extends Blobs<
   readonly release: Release | null
   /** The run that it shadows. */
   readonly shadow_of: string | null
+  /** The run whose results it takes over. */
+  readonly rerun_of: string | null
+  /** Values of its input by which it can be found. An empty hash: it has none there. */
+  readonly values: readonly SoughtValue[]
   /** JSON of what started it; null where a caller did. */
   readonly started_by: string | null
   readonly origin: RunOrigin
@@ -239,6 +244,10 @@ export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> 
   readonly now: number
 }
 
+export interface CacheForgetOperation extends Blobs<readonly [entry: Uint8Array]> {
+  readonly kind: "cache forget"
+}
+
 export interface TakeNoticesOperation extends Blobs<readonly []> {
   readonly kind: "take notices"
   readonly limit: number
@@ -269,6 +278,8 @@ export interface SweepOperation extends Blobs<readonly []> {
 export interface DeleteOperation extends Blobs<readonly []> {
   readonly kind: "delete run"
   readonly run_id: string
+  /** Set where it is erased: then nothing of it waits for its own time. */
+  readonly erased_at: number | null
   readonly tombstone_until: number
 }
 

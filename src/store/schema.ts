@@ -335,4 +335,19 @@ export const migrations: readonly string[] = [
   -- The version before, of a run that has moved to another one.
   ALTER TABLE runs ADD COLUMN moved_from TEXT;
   `,
+  `
+  -- Erasing (ports/erasure.ts). value: the keyed hash of what a run's input has at this path of the settings; empty where there is nothing.
+  CREATE TABLE run_values (
+    run INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run, path)
+  ) STRICT, WITHOUT ROWID;
+  -- The run whose results a re-run took over, which is erased with it.
+  ALTER TABLE runs ADD COLUMN rerun_of TEXT;
+  CREATE INDEX runs_reruns ON runs (rerun_of) WHERE rerun_of IS NOT NULL;
+  -- When the run was erased. Its id stays.
+  ALTER TABLE tombstones ADD COLUMN erased_at INTEGER;
+  CREATE INDEX tombstones_erased ON tombstones (run_id) WHERE erased_at IS NOT NULL;
+  `,
 ]

@@ -36,6 +36,10 @@ export class SqlCache implements AnswerCache {
     return this.#medium.send({ kind: "cache purge", now: this.#clock.now(), blobs: [this.#slot(caller, cache_key)] })
   }
 
+  async forget(caller: string, cache_key: string, hash: string): Promise<void> {
+    await this.#medium.send({ kind: "cache forget", blobs: [this.#entry(caller, cache_key, hash)] })
+  }
+
   #entry(caller: string, cache_key: string, hash: string): Uint8Array {
     return this.#vault.digest("cache entry", [caller, cache_key, hash])
   }

@@ -20,6 +20,7 @@ import {
   type RunStore,
   type UnkeyedRun,
 } from "../ports/store.ts"
+import { withoutEnd } from "../ports/erasure.ts"
 import { leaseEnd, type Clock } from "../ports/clock.ts"
 import type { Vault } from "../ports/vault.ts"
 import { causedBy } from "../ports/notices.ts"
@@ -47,6 +48,7 @@ import { SqlEvents } from "./sql-events.ts"
 import { SqlFiles } from "./sql-files.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
 import { SqlActions } from "./sql-actions.ts"
+import { SqlErasure } from "./sql-erasure.ts"
 import { SqlLedger } from "./sql-ledger.ts"
 import { SqlVersions } from "./sql-versions.ts"
 import type { LedgerRow } from "../ports/ledger.ts"
@@ -61,6 +63,8 @@ const readBytes = 1024 * 1024
 export interface SqlStoreSettings extends Looks {
   /** How long `lookup` remembers a run that retention deleted. */
   readonly tombstoneMs: number
+  /** Paths of inputs by whose values runs can be found to be erased. */
+  readonly erasePaths?: readonly string[]
 }
 
 /** A store on an SQL database: everything that is the same for all of them. */
@@ -75,11 +79,13 @@ export class SqlStore implements RunStore {
   readonly versions: SqlVersions
   readonly files: SqlFiles
   readonly actions: SqlActions
+  readonly erasure: SqlErasure
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #tombstoneMs: number
+  readonly #erasePaths: readonly string[]
   readonly #changes: Changes
   /** Runs whose heads are being read for appends, which are to keep their order. */
   readonly #heads = new Map<string, Promise<RunHead | undefined>>()
@@ -92,6 +98,7 @@ export class SqlStore implements RunStore {
     this.#vault = vault
     this.#clock = clock
     this.#tombstoneMs = settings.tombstoneMs
+    this.#erasePaths = settings.erasePaths ?? []
     this.#reader = new LogReader(vault)
     const waits = new WaitReader(vault, this.#reader)
     this.#changes = new Changes(medium, this.#reader, waits, settings)
@@ -99,6 +106,7 @@ export class SqlStore implements RunStore {
     this.questions = new Questions(this.waits)
     this.triggers = new SqlTriggers(medium, vault)
     this.actions = new SqlActions(medium, vault)
+    this.erasure = new SqlErasure(medium, vault, (run_id) => this.#delete(run_id, clock.now()))
     this.ledger = new SqlLedger(medium, clock)
     this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
     this.versions = new SqlVersions(medium, vault, clock)
@@ -137,7 +145,11 @@ export class SqlStore implements RunStore {
 
   #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
     const lease = { owner, lease_until: leaseEnd(this.#clock, leaseMs) }
-    const creation = creationOf(run, key, lease, this.#vault, this.outbox)
+    const creation = creationOf(run, key, lease, {
+      vault: this.#vault,
+      outbox: this.outbox,
+      erasePaths: this.#erasePaths,
+    })
     return new BeginningRun(newHead(run, key), creation, key.key, run.request)
   }
 
@@ -382,10 +394,15 @@ export class SqlStore implements RunStore {
     }
   }
 
-  async delete(run_id: string): Promise<Deletion> {
-    const tombstone_until = this.#clock.now() + this.#tombstoneMs
-    const deletion = await this.#medium.send({ kind: "delete run", run_id, tombstone_until, blobs: [] })
-    if (deletion !== "deleted") return deletion
+  delete(run_id: string): Promise<Deletion> {
+    return this.#delete(run_id, null)
+  }
+
+  async #delete(run_id: string, erased_at: number | null): Promise<Deletion> {
+    const tombstone_until = erased_at === null ? this.#clock.now() + this.#tombstoneMs : withoutEnd
+    const deletion = await this.#medium.send({ kind: "delete run", run_id, tombstone_until, erased_at, blobs: [] })
+    // A process that died may have left rows of an erased run.
+    if (deletion === "open" || (deletion === "gone" && erased_at === null)) return deletion
     this.#reader.forget(run_id)
     await this.#slices("sweep leftovers", 0)
     return deletion

@@ -1,7 +1,7 @@
 import type { Deletion } from "../ports/store.ts"
 import { sweepEvents } from "./event-writer.ts"
-import { forgetUses, sweepFiles } from "./file-writer.ts"
-import { tableRules, tablesOfRun } from "./left-behind.ts"
+import { dropFilesOf, forgetUses, sweepFiles } from "./file-writer.ts"
+import { tableRules, tablesErasedAtOnce, tablesOfRun } from "./left-behind.ts"
 import type { DeleteOperation, SweepOperation } from "./operations.ts"
 import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
 import { all, get, run, type Row, type Steps } from "./sql.ts"
@@ -23,17 +23,21 @@ export function* sweepRuns({ ended_before, tombstone_until }: SweepOperation): S
   return runs.length
 }
 
-export function* deleteRun({ run_id, tombstone_until }: DeleteOperation): Steps<Deletion> {
+export function* deleteRun({ run_id, tombstone_until, erased_at }: DeleteOperation): Steps<Deletion> {
   const row = yield* get("SELECT num, finished_at FROM runs WHERE run_id = ?", run_id)
   if (row === undefined) return "gone"
   if (row["finished_at"] === null) return "open"
-  yield* deleteRuns(numbers([row], "num"), tombstone_until)
+  yield* deleteRuns(numbers([row], "num"), tombstone_until, erased_at)
   yield* run("DELETE FROM kept_outputs WHERE run_id = ?", run_id)
   return "deleted"
 }
 
 /** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. Its shadows go with it, open ones too. */
-function* deleteRuns(shadowed: readonly number[], tombstone_until: number): Steps<void> {
+function* deleteRuns(
+  shadowed: readonly number[],
+  tombstone_until: number,
+  erased_at: number | null = null,
+): Steps<void> {
   const shadows = yield* all(
     `SELECT num FROM runs WHERE shadow_of IN (SELECT run_id FROM runs WHERE num IN ${listed})`,
     JSON.stringify(shadowed),
@@ -41,11 +45,13 @@ function* deleteRuns(shadowed: readonly number[], tombstone_until: number): Step
   const runs = [...new Set([...shadowed, ...numbers(shadows, "num")])]
   const text = JSON.stringify(runs)
   yield* run(
-    `INSERT INTO tombstones (run_id, caller, until) SELECT run_id, caller, ?2 FROM runs WHERE num IN ${listed}
-     ON CONFLICT (run_id) DO UPDATE SET caller = excluded.caller, until = excluded.until`,
+    `INSERT INTO tombstones (run_id, caller, until, erased_at) SELECT run_id, caller, ?2, ?3 FROM runs WHERE num IN ${listed}
+     ON CONFLICT (run_id) DO UPDATE SET caller = excluded.caller, until = excluded.until, erased_at = excluded.erased_at`,
     text,
     tombstone_until,
+    erased_at,
   )
+  if (erased_at !== null) yield* eraseMore(text, erased_at)
   yield* run(
     `UPDATE stored SET bytes = stored.bytes - freed.bytes
      FROM (SELECT caller, sum(bytes) AS bytes FROM runs WHERE num IN ${listed} GROUP BY caller) AS freed
@@ -60,6 +66,14 @@ function* deleteRuns(shadowed: readonly number[], tombstone_until: number): Step
   }
   yield* run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?1)`, text)
   yield* run(`DELETE FROM runs WHERE num IN ${listed}`, text)
+}
+
+/** What a deletion leaves to its own time. */
+function* eraseMore(runs: string, now: number): Steps<void> {
+  yield* dropFilesOf(listed, runs, now)
+  for (const { table, of } of tablesErasedAtOnce) {
+    yield* run(`DELETE FROM ${table} WHERE ${of} IN (SELECT ${of} FROM runs WHERE num IN ${listed})`, runs)
+  }
 }
 
 export function* sweepLeftovers(): Steps<number> {

@@ -12,6 +12,7 @@ import type {
   AdvanceActionOperation,
   AppendOperation,
   AppendResult,
+  CacheForgetOperation,
   CachePurgeOperation,
   CachePutOperation,
   CancelOperation,
@@ -103,6 +104,8 @@ export class Writes {
   readonly #made = new Map<string, number>()
   /** Since the medium set it to false, a key or a cache entry was deleted that can still be found in its files. */
   residue = false
+  /** Since the medium set it to false, a run was erased: what SQLite has left of it in free bytes of pages must go, too. */
+  erased = false
 
   /** By kind of operation. What the store may send, and what it gets, follows from their types. */
   readonly handlers = {
@@ -123,6 +126,7 @@ export class Writes {
     cancel: (operation: CancelOperation) => this.#cancel(operation),
     "cache put": (operation: CachePutOperation) => this.#cachePut(operation),
     "cache purge": (operation: CachePurgeOperation) => this.#cachePurge(operation),
+    "cache forget": (operation: CacheForgetOperation) => this.#cacheForget(operation),
     "take notices": (operation: TakeNoticesOperation) => takeNotices(operation),
     "settle notice": (operation: SettleNoticeOperation) => settleNotice(operation),
     /** How many runs, or rows, were deleted. */
@@ -181,8 +185,8 @@ export class Writes {
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview,
-         release, shadow_of)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         release, shadow_of, rerun_of)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -204,7 +208,11 @@ export class Writes {
       preview,
       operation.release,
       operation.shadow_of,
+      operation.rerun_of,
     )
+    for (const { path, digest } of operation.values) {
+      yield* run("INSERT INTO run_values (run, path, value) VALUES (?, ?, ?)", num, path, digest)
+    }
     this.#made.set(run_id, num)
     if (operation.key_until !== null && idempotency !== null && fingerprint !== null) {
       yield* keepKey(idempotency, fingerprint, run_id, operation.key_until)
@@ -373,6 +381,11 @@ export class Writes {
     return live?.["live"] as number
   }
 
+  *#cacheForget({ blobs: [entry] }: CacheForgetOperation): Steps<null> {
+    if ((yield* run("DELETE FROM cache WHERE entry = ?", entry)) > 0) this.residue = true
+    return null
+  }
+
   *#sweepRuns(operation: SweepOperation): Steps<number> {
     const swept = yield* sweepRuns(operation)
     if (swept > 0) this.residue = true
@@ -382,6 +395,7 @@ export class Writes {
   *#deleteRun(operation: DeleteOperation): Steps<Deletion> {
     const deletion = yield* deleteRun(operation)
     if (deletion === "deleted") this.residue = true
+    if (deletion === "deleted" && operation.erased_at !== null) this.erased = true
     return deletion
   }
 

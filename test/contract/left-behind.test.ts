@@ -13,7 +13,14 @@ import { tableShapes } from "../../src/adapters/sqlite/move-end.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createMasterKey } from "../../src/adapters/vault/vault.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import { leftBehind, tableRules, tablesOfRun, type Going, type LeftBehind } from "../../src/store/left-behind.ts"
+import {
+  leftBehind,
+  tableRules,
+  tablesErasedAtOnce,
+  tablesOfRun,
+  type Going,
+  type LeftBehind,
+} from "../../src/store/left-behind.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { ann, answeredEvent, aQuestion, asked, waits } from "./run-store/asking.ts"
 import { aRequest, aRun, ended, happened, leaseMs, owner } from "./run-store/material.ts"
@@ -53,6 +60,10 @@ async function live(store: RunStore, clock: ManualClock): Promise<void> {
   }
 }
 
+async function erased(store: RunStore): Promise<void> {
+  assert.equal(await store.erasure.erase(run_id), "deleted")
+}
+
 async function leave(store: RunStore): Promise<void> {
   assert.equal(await store.delete(run_id), "deleted")
   await store.sweep(0)
@@ -76,7 +87,7 @@ describe("what runs leave behind", () => {
     const path = join(scratch, "wire.db")
     const clock = new ManualClock()
     const masterKey = createMasterKey(randomBytes(32))
-    const store = await openSqliteStore({ path, masterKey, clock, pollMs: 20 })
+    const store = await openSqliteStore({ path, masterKey, clock, pollMs: 20, erasePaths: ["input.customer"] })
     await live(store, clock)
     const counts = (file: string): Record<string, unknown> => {
       const database = new DatabaseSync(file, { readOnly: true })
@@ -102,6 +113,7 @@ describe("what runs leave behind", () => {
     await store.close()
 
     const rows: Readonly<Record<string, string>> = {
+      run_values: "(run, path, value) VALUES (77, 'input.customer', '')",
       file_refs: "(run, file, made, step) VALUES (77, 1, 0, '')",
       ledger: "(run, hour, model, runs, tokens, cost) VALUES (77, 1, '', 1, 1, 1)",
       waits: "(run, id, kind, caller, opened_at, due_at, body) VALUES (77, 'w', 'question', 'ann', 1, 1, x'00')",
@@ -118,6 +130,31 @@ describe("what runs leave behind", () => {
       database.exec(`DELETE FROM ${table}`)
       database.close()
     }
+  })
+
+  test("an erased run has no row left that waits for its own time, and its id stays", async () => {
+    const path = join(scratch, "erased.db")
+    const clock = new ManualClock()
+    const masterKey = createMasterKey(randomBytes(32))
+    const store = await openSqliteStore({ path, masterKey, clock, pollMs: 20, erasePaths: ["input.topic"] })
+    await live(store, clock)
+    await erased(store)
+    await store.close()
+    const database = new DatabaseSync(path, { readOnly: true })
+    for (const { table, goes, erased: how } of tableRules) {
+      const count = database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]
+      if (ofRun.includes(goes) || how === "at once") assert.equal(count, 0, table)
+    }
+    const [tombstone] = database.prepare("SELECT run_id, erased_at FROM tombstones").all()
+    assert.equal(tombstone?.["run_id"], run_id)
+    assert.notEqual(tombstone?.["erased_at"], null)
+    for (const { table, of } of tablesErasedAtOnce) {
+      const columns = tableShapes().flatMap(({ name, columns: all }) =>
+        name === "runs" || name === table ? [all] : [],
+      )
+      for (const all of columns) assert.ok(all.includes(of), `${table}.${of}`)
+    }
+    database.close()
   })
 
   test("every map of the memory store has an entry, and holds nothing of a deleted run but its tombstone", async () => {

@@ -39,7 +39,7 @@ function sqlite(count: 1 | 2) {
     for (let n = 0; n < count; n++) {
       const store = stores[n]
       if (store === undefined || !(await isOpen(store))) {
-        stores[n] = await openSqliteStore({ path, masterKey, clock, pollMs: 20 })
+        stores[n] = await openSqliteStore({ path, masterKey, clock, pollMs: 20, erasePaths: ["input.customer"] })
       }
     }
     empty(path)

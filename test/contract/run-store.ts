@@ -7,6 +7,7 @@ import { counting } from "./run-store/counting.ts"
 import { charting } from "./run-store/charting.ts"
 import { creating } from "./run-store/creating.ts"
 import { deleting } from "./run-store/deleting.ts"
+import { erasing } from "./run-store/erasing.ts"
 import { filing } from "./run-store/filing.ts"
 import { following } from "./run-store/following.ts"
 import { listing } from "./run-store/listing.ts"
@@ -45,6 +46,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     charting(onBench)
     retaining(onBench)
     deleting(onBench)
+    erasing(onBench)
     notifyingContract(onBench)
     triggering(onBench)
     sending(onBench)

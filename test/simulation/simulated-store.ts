@@ -8,6 +8,7 @@ import type {
 import type { FileStore } from "../../src/ports/file-store.ts"
 import type { EventStore } from "../../src/ports/event-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
+import type { ErasureStore } from "../../src/ports/erasure.ts"
 import type { ActionStore } from "../../src/ports/run-actions.ts"
 import type { RunBucket, StatsQuery } from "../../src/ports/run-stats.ts"
 import type { WakeUp } from "../../src/base/wake-up.ts"
@@ -430,6 +431,15 @@ export class SimulatedStore implements RunStore {
     due: (now, limit) => this.#send(() => this.#store.actions.due(now, limit)),
   }
 
+  readonly erasure: ErasureStore = {
+    digest: (...value) => this.#send(() => this.#store.erasure.digest(...value)),
+    newest: () => this.#send(() => this.#store.erasure.newest()),
+    slice: (query) => this.#send(() => this.#store.erasure.slice(query)),
+    madeFrom: (run_id) => this.#send(() => this.#store.erasure.madeFrom(run_id)),
+    erase: (run_id) => this.#send(() => this.#store.erasure.erase(run_id)),
+    erased: (...page) => this.#send(() => this.#store.erasure.erased(...page)),
+  }
+
   readonly triggers: TriggerStore = {
     read: (id: string): Promise<StoredTrigger | null> => {
       return this.#send(() => this.#store.triggers.read(id))
@@ -462,6 +472,7 @@ export class SimulatedStore implements RunStore {
     put: (caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> => {
       return this.#send(() => this.#store.cache.put(caller, cache_key, hash, value, ttlMs))
     },
+    forget: (...entry) => this.#send(() => this.#store.cache.forget(...entry)),
     purge: (caller: string, cache_key: string): Promise<number> => {
       return this.#send(() => this.#store.cache.purge(caller, cache_key))
     },

@@ -22,6 +22,7 @@ export function postgresStores(
       masterKey,
       clock,
       warn: () => undefined,
+      erasePaths: ["input.customer"],
       tombstoneMs: 30 * 24 * 3_600_000,
       ...more,
     })

@@ -40,6 +40,10 @@ export class MemoryCache implements AnswerCache {
     return live.length
   }
 
+  async forget(caller: string, cache_key: string, hash: string): Promise<void> {
+    this.#slots.get(slotOf(caller, cache_key))?.delete(hash)
+  }
+
   sweep(now: number): void {
     for (const [slot, entries] of this.#slots) {
       for (const [hash, entry] of entries) if (entry.expires_at <= now) entries.delete(hash)

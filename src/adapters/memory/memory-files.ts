@@ -94,6 +94,14 @@ export class MemoryFiles implements FileStore {
     }
   }
 
+  /** Drops the files that no other run uses. Their objects are due at once. */
+  dropThoseOf(run_id: string): void {
+    for (const held of this.#files.values()) {
+      const users = new Set([...held.uses.values()].map((use) => use.run_id))
+      if (users.has(run_id) && users.size === 1) this.#drop(held, 0)
+    }
+  }
+
   async one(file_id: string): Promise<StoredFile | null> {
     const held = this.#files.get(file_id)
     return held === undefined ? null : shown(held)
@@ -131,13 +139,13 @@ export class MemoryFiles implements FileStore {
     return "deleted"
   }
 
-  #drop(held: HeldFile): void {
+  #drop(held: HeldFile, graceMs = objectGraceMs): void {
     this.#files.delete(held.file.file_id)
     this.#slots.delete(held.slot)
     for (const { object } of this.#files.values()) if (object === held.object) return
     if (held.object.content !== null) this.#contents.delete(held.object.content)
     held.object.content = null
-    held.object.gone_at = this.#clock.now() + objectGraceMs
+    held.object.gone_at = this.#clock.now() + graceMs
   }
 
   /** Drops files whose time is over, and which no run refers to. */

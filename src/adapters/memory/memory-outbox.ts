@@ -82,6 +82,12 @@ export class MemoryOutbox implements OutboxStore {
     this.#byRun.delete(run_id)
   }
 
+  /** Those that are pending are never delivered. */
+  drop(run_id: string): void {
+    for (const stored of this.#pending) if (stored.notice.run_id === run_id) this.#pending.delete(stored)
+    this.#byRun.delete(run_id)
+  }
+
   onNotice(listener: () => void): () => void {
     return this.#listeners.add(listener)
   }

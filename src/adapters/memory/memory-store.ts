@@ -41,6 +41,7 @@ import { MemoryEvents } from "./memory-events.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
 import { MemoryActions } from "./memory-actions.ts"
+import { MemoryErasure } from "./memory-erasure.ts"
 import { MemoryLedger } from "./memory-ledger.ts"
 import { MemoryVersions } from "./memory-versions.ts"
 import { noRuns, type RunCounts } from "../../ports/version-store.ts"
@@ -77,6 +78,7 @@ export class MemoryStore implements RunStore {
   readonly versions: MemoryVersions
   readonly files: MemoryFiles
   readonly actions = new MemoryActions()
+  readonly erasure: MemoryErasure
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -91,6 +93,8 @@ export class MemoryStore implements RunStore {
     { readonly run_id: string; readonly fingerprint: string; readonly until: number }
   >()
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
+  /** Erased runs. */
+  readonly #erased = new Map<string, { readonly caller: string; readonly erased_at: number }>()
   /** By caller, in bytes. */
   readonly #stored = new Tally()
   /** Runs that have ended, or wait for people, since somebody last asked what is stored: most services never ask. */
@@ -111,6 +115,15 @@ export class MemoryStore implements RunStore {
       const run = this.#runs.get(run_id)
       return run === undefined ? null : run.finished_at === null
     })
+    this.erasure = new MemoryErasure(
+      {
+        all: () => this.#runs,
+        made: () => this.#made,
+        erase: (run_id) => this.#delete(run_id, true),
+        now: () => clock.now(),
+      },
+      this.#erased,
+    )
     this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
     this.ledger = new MemoryLedger(clock)
@@ -157,7 +170,7 @@ export class MemoryStore implements RunStore {
   async lookup(run_id: string): Promise<RunLookup> {
     const run = this.#runs.get(run_id)
     if (run === undefined) {
-      const tombstone = this.#tombstones.get(run_id)
+      const tombstone = this.#erased.get(run_id) ?? this.#tombstones.get(run_id)
       return tombstone === undefined ? { found: "nothing" } : { found: "expired", caller: tombstone.caller }
     }
     return { found: "run", run: runRow(run_id, run) }
@@ -405,19 +418,28 @@ export class MemoryStore implements RunStore {
   }
 
   async delete(run_id: string): Promise<Deletion> {
+    return this.#delete(run_id, false)
+  }
+
+  #delete(run_id: string, forGood: boolean): Deletion {
     const run = this.#runs.get(run_id)
     if (run === undefined) return "gone"
     if (run.finished_at === null) return "open"
-    this.#erase(run_id, run)
+    this.#erase(run_id, run, forGood)
     this.triggers.forgetRun(run_id)
     return "deleted"
   }
 
   /** With its shadows, open ones too. */
-  #erase(run_id: string, run: StoredRun): void {
+  #erase(run_id: string, run: StoredRun, forGood = false): void {
     for (const shadow of this.#shadows.get(run_id) ?? []) {
       const found = this.#runs.get(shadow)
-      if (found !== undefined) this.#erase(shadow, found)
+      if (found !== undefined) this.#erase(shadow, found, forGood)
+    }
+    if (forGood) {
+      this.outbox.drop(run_id)
+      this.files.dropThoseOf(run_id)
+      this.erasure.remember(run_id, run.caller)
     }
     this.#shadows.get(run.request.workflow?.shadow_of ?? "")?.delete(run_id)
     const erase: Readonly<Record<MapsThat<"with the run" | "after the run" | "when settled">, () => void>> = {
@@ -437,9 +459,10 @@ export class MemoryStore implements RunStore {
     if (run.idempotency !== null) {
       const { slot, fingerprint, kept_until } = run.idempotency
       this.#byKey.delete(slot)
-      if (kept_until > this.#clock.now()) this.#keptKeys.set(slot, { run_id, fingerprint, until: kept_until })
+      if (forGood) this.#keptKeys.delete(slot)
+      else if (kept_until > this.#clock.now()) this.#keptKeys.set(slot, { run_id, fingerprint, until: kept_until })
     }
-    this.#tombstones.set(run_id, { caller: run.caller, until: this.#clock.now() + tombstoneMs })
+    if (!forGood) this.#tombstones.set(run_id, { caller: run.caller, until: this.#clock.now() + tombstoneMs })
   }
 
   async keyedHash(parts: readonly string[]): Promise<number> {

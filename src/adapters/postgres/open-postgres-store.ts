@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   /** How often to look for what other processes did and no announcement told of. */
   readonly pollMs?: number
   readonly tombstoneMs: number
+  /** Paths of inputs by whose values runs can be found to be erased. */
+  readonly erasePaths?: readonly string[]
   /** How this process tells whose lease has run out, where not by watching it. */
   readonly rules?: (holder: number, lockClass: number) => PostgresLeaseRules
 }
@@ -59,7 +61,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 async function open(
-  { schema, masterKey, clock, warn, pollMs, tombstoneMs, ...options }: PostgresStoreOptions,
+  { schema, masterKey, clock, warn, pollMs, tombstoneMs, erasePaths = [], ...options }: PostgresStoreOptions,
   target: ServerTarget,
   where: string,
   setup: Connection,
@@ -81,7 +83,8 @@ async function open(
   told.hear = (news) => medium.announce(news)
   try {
     const vault = await unlockAlone(where, setup, lock, masterKey)
-    const store = new SqlStore(medium, vault, clock, { pollMs: pollMs ?? 2_000, thoroughEvery: 5, tombstoneMs })
+    const looks = { pollMs: pollMs ?? 2_000, thoroughEvery: 5 }
+    const store = new SqlStore(medium, vault, clock, { ...looks, tombstoneMs, erasePaths })
     return Object.assign(untilClosed(store), { processes: () => medium.read(countProcesses(lockClass)) })
   } catch (error) {
     await medium.close()

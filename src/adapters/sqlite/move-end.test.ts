@@ -30,7 +30,7 @@ test("a move that is interrupted goes on where it stopped, and no service opens 
   await assert.rejects(async () => openSqliteSource(from), /is in use: stop the service first/)
   await store.close()
   const database = new DatabaseSync(from)
-  const bury = database.prepare("INSERT INTO tombstones VALUES (?, '', 9e15)")
+  const bury = database.prepare("INSERT INTO tombstones (run_id, caller, until) VALUES (?, '', 9e15)")
   for (let n = 0; n < tombstones; n++) bury.run(`run_${String(n).padStart(6, "0")}`)
   // A number of a run that is gone is not given again.
   database.exec("UPDATE sqlite_sequence SET seq = 70 WHERE name = 'runs'")

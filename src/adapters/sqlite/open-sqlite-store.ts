@@ -25,6 +25,8 @@ export interface SqliteStoreOptions {
   readonly warn?: (sentence: string) => void
   /** How long `lookup` remembers a run that retention deleted. */
   readonly tombstoneMs?: number
+  /** Paths of inputs by whose values runs can be found to be erased. */
+  readonly erasePaths?: readonly string[]
   /** Opens the database for writing: in a thread of its own, unless told otherwise. */
   readonly openWriter?: (data: WriterData) => Promise<BatchWriter & { readonly warnings: readonly string[] }>
 }
@@ -43,6 +45,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunS
     pollMs: options.pollMs ?? 200,
     thoroughEvery: 10,
     tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
+    erasePaths: options.erasePaths ?? [],
   })
   return untilClosed(store)
 }

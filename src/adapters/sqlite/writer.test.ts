@@ -34,6 +34,8 @@ function create(run_id: string): CreateOperation {
     version: null,
     release: null,
     shadow_of: null,
+    rerun_of: null,
+    values: [],
     started_by: null,
     origin: "request",
     keeper: null,
@@ -79,7 +81,7 @@ describe("writer", () => {
     const { database, writer, path } = newWriter()
     const end = { ...append(1, 2, 2), finished_at: 5, outcome: "failed", error_kind: "timeout" }
     writer.commit([create("a"), append(1, 1, 1), end])
-    const deletion = { kind: "delete run", run_id: "a", tombstone_until: 100, blobs: [] } as const
+    const deletion = { kind: "delete run", run_id: "a", tombstone_until: 100, erased_at: null, blobs: [] } as const
     assert.deepEqual(values(writer.commit([deletion])), ["deleted"])
     // The process dies here. The run is gone, and its key with it; only sealed events are left.
     database.close()
@@ -89,7 +91,14 @@ describe("writer", () => {
     assert.deepEqual(["leftovers", "events", "requests"].map(count), [1, 2, 1])
     const again = new Writer(next, path, "holder")
     assert.deepEqual(values(again.commit([deletion])), ["gone"])
-    const sweep = { kind: "sweep leftovers", ended_before: 0, now: 6, tombstone_until: 100, blobs: [] } as const
+    const sweep = {
+      kind: "sweep leftovers",
+      ended_before: 0,
+      now: 6,
+      tombstone_until: 100,
+      erased_at: null,
+      blobs: [],
+    } as const
     again.commit([sweep])
     again.commit([sweep])
     assert.deepEqual(["leftovers", "events", "requests", "tombstones"].map(count), [0, 0, 0, 1])

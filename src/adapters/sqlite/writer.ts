@@ -4,6 +4,7 @@ import { Writes, type Operation, type Outcome, type ResultOf } from "../../store
 import { execute } from "./execute.ts"
 import { SqliteLeaseRules } from "./lease-rules.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
+import { readNumber } from "./schema.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 /** How long to wait for another process's transaction. */
@@ -13,6 +14,8 @@ const shortestPauseMs = 0.25
 const longestPauseMs = 2
 /** While it waits for readers of other processes to empty the log, nothing is stored. */
 const emptyingMs = 500
+/** A larger database takes too long to be written anew while others wait. */
+const rewrittenBytes = 512 * 1024 * 1024
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
@@ -22,6 +25,7 @@ export class Writer {
   readonly #writes: Writes
   readonly #execute: (statement: Statement) => unknown
   readonly #patienceMs: number
+  #rewriteIsDue = false
 
   constructor(database: DatabaseSync, path: string, holder: string, waitMs = patienceMs) {
     this.#patienceMs = waitMs
@@ -64,13 +68,34 @@ export class Writer {
 
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   get hasResidue(): boolean {
-    return this.#writes.residue
+    return this.#writes.residue || this.#writes.erased || this.#rewriteIsDue
   }
 
   /** Deleted secrets are zeros in the database by now; this makes its log forget them too. False: try again later. */
   removeResidue(): boolean {
+    // Once nothing more was erased for a while: it takes as long for one run as for a thousand.
+    if (this.#writes.erased) this.#rewriteIsDue = true
+    else if (this.#rewriteIsDue) this.#rewriteIsDue = !this.#rewrite()
+    this.#writes.erased = false
     if (this.#emptyLog()) this.#writes.residue = false
-    return !this.#writes.residue
+    return !this.hasResidue
+  }
+
+  /** When SQLite moves a row to another page, a copy stays in the free bytes of the first. Writes all pages anew, without any. False: try again later. */
+  #rewrite(): boolean {
+    try {
+      if (
+        readNumber(this.#database, "PRAGMA page_count") * readNumber(this.#database, "PRAGMA page_size") >
+        rewrittenBytes
+      )
+        return true
+      this.#database.exec(`PRAGMA busy_timeout = ${emptyingMs}; VACUUM`)
+      return true
+    } catch {
+      return false
+    } finally {
+      this.#database.exec("PRAGMA busy_timeout = 0")
+    }
   }
 
   #transaction(operations: readonly Operation[]): Outcome[] {

@@ -13,6 +13,8 @@ export interface ServiceMetrics {
   firstToken(api: string, duration_ms: number): void
   /** A model call has waited for a rate, or for a pause of its backend. */
   paced(kind: string, host: string, duration_ms: number): void
+  /** A run was erased. */
+  erased(): void
   /** What became of an event that somebody sent. */
   eventSent(outcome: (typeof eventOutcomes)[number]): void
   readonly store: StoreTimer
@@ -35,6 +37,8 @@ export function serviceMetrics(
     "outcome",
   ])
   for (const outcome of eventOutcomes) events.of(outcome)
+  const erased = make.counter("wire_erased_runs_total", "Runs that were erased by a value of their input")
+  erased.of()
   const requests = make.counter("wire_http_requests_total", "Answered HTTP requests", [
     "method",
     "route",
@@ -83,6 +87,7 @@ export function serviceMetrics(
       const labels = hosts.of({ provider: kind, host })
       paced.of(labels.provider, labels.host).observe(duration_ms / 1000)
     },
+    erased: () => erased.of().add(),
     eventSent: (outcome) => events.of(outcome).add(),
     store: {
       known(operation) {

@@ -5,6 +5,8 @@ import { count } from "../terminal/count.ts"
 import { flagOf, settingTable } from "../compose/settings.ts"
 import { endProcess } from "../terminal/end-process.ts"
 import { Output } from "../terminal/terminal.ts"
+import { readErased } from "./erase.ts"
+import { readText } from "./given-values.ts"
 import { usableSettings } from "./usable-settings.ts"
 import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
 
@@ -46,6 +48,7 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
   addBackup(store)
   addMove(store)
   addChangeKey(store)
+  addEraseAgain(store)
 }
 
 function addBackup(store: Command): void {
@@ -151,6 +154,43 @@ Exit code: 0 when the store is under the new key, 1 when not, 2 for a wrong comm
           ? "The store is under the new key. Start the service with it, and keep the old key as long as you keep copies of the store from before."
           : "The store is under the new key already.",
       )
+    })
+}
+
+function addEraseAgain(store: Command): void {
+  store
+    .command("erase-again")
+    .summary("erase runs again after a backup was restored")
+    .description(
+      "Erases the runs that `wire erase --list` printed, with everything that is stored of them. Ids of runs that are not there are passed over.\n" +
+        "Stop the service first.",
+    )
+    .argument("<file>", "what `wire erase --list` printed: JSON, or an id at the beginning of each line")
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      `
+Example:
+  wire erase --list --url https://wire.example.com > erased.json
+  wire store erase-again erased.json
+
+Exit code: 0 when none of these runs is there any more, 1 when not, 2 for a wrong command line or setting.`,
+    )
+    .action(async (file: string, { json, ...flags }: { json?: true } & Record<string, string | true | undefined>) => {
+      const output = new Output()
+      const settings = usableSettings(flags as Record<string, string | undefined>)
+      if (settings.store === "memory") throw new WrongValue("A store in memory has no backups.")
+      const ids = readErased(readText(file), file)
+      const { eraseAgain } = await import("../compose/erase-again.ts")
+      const done = await eraseAgain(settings, ids, (count) => output.progress("Erasing", count, ids.length, "runs"))
+      if ("refused" in done) return refuse(output, json, done.refused)
+      const { erased, open } = done
+      if (json === true) output.out(visibleJson({ erased, open }, 2))
+      else output.out(`${count(erased, "run")} erased; the others of ${count(ids.length, "id")} are not in the store.`)
+      if (open.length === 0) return
+      output.err([`${count(open.length, "run")} have not ended, and stay: ${visibleLines(open.join(", "))}`])
+      process.exitCode = 1
     })
 }
 

@@ -90,7 +90,15 @@ async function openWith(settings: Settings, clock: StoreClock): Promise<BareStor
   const warn = (sentence: string): number => warnings.push(sentence)
   const shared = settings.processes > 1 && { pollMs: sharedPollMs }
   const { time, learned } = clockFile(path, () => clock.wall())
-  const sqlite = await openSqliteStore({ path, masterKey, clock, time, warn, ...shared })
+  const sqlite = await openSqliteStore({
+    path,
+    masterKey,
+    clock,
+    time,
+    warn,
+    erasePaths: settings.erasePaths,
+    ...shared,
+  })
   const capacity = roomOnDisk(() => diskUse(folder, path))
   return { store: sqlite, learned, leaseMs, capacity, warnings }
 }
@@ -317,7 +325,7 @@ async function openPostgres(settings: Settings, clock: StoreClock): Promise<Bare
   const options = await postgresOptions(settings)
   const warnings: string[] = []
   const warn = (sentence: string): number => warnings.push(sentence)
-  const store = await openPostgresStore({ ...options, clock, warn, tombstoneMs })
+  const store = await openPostgresStore({ ...options, clock, warn, tombstoneMs, erasePaths: settings.erasePaths })
   return { store, processes: () => store.processes(), leaseMs: postgresLeaseMs, capacity: () => null, warnings }
 }
 

@@ -2,6 +2,7 @@ import type { Group } from "../../server/groups.ts"
 import { availableParallelism } from "node:os"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import { parseDuration } from "../../base/parse-duration.ts"
+import { erasePath } from "../../ports/erasure.ts"
 import { parseSize } from "../../base/parse-size.ts"
 
 /** One setting of the service: `WIRE_<env>` in the environment, `--<env in kebab-case>` on the command line. */
@@ -65,6 +66,12 @@ const processes = (written: string) => {
   if (written === "auto") return { value: availableParallelism() }
   const number = wholeNumber(1, 256)(written)
   return "value" in number ? number : { mustBe: `${number.mustBe}, or auto` }
+}
+
+const erasePaths = (written: string) => {
+  const { value } = list(written)
+  if (value.every((path) => erasePath.test(path))) return { value: [...new Set(value)] }
+  return { mustBe: "paths such as input.customer, with commas between them" }
 }
 
 const duration = (written: string) => {
@@ -222,6 +229,13 @@ export const settingGroups = {
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "7d", "how long ended runs are kept", { first: true }),
+    erasePaths: setting(
+      "ERASE_PATHS",
+      erasePaths,
+      "",
+      "paths of inputs such as input.customer, with commas between them: runs are indexed by keyed hashes of their values there, so that `wire erase` finds them fast",
+      { see: "operations.md#erasing" },
+    ),
     versionRetention: setting(
       "VERSION_RETENTION",
       duration,

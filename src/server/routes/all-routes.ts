@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify"
+import type { FastifyInstance, FastifyRequest } from "fastify"
 import { mcp } from "../../api/operations.ts"
 import { chatCompletionRoute } from "../protocols/openai/chat-completions.ts"
 import { modelRoutes } from "../protocols/openai/models.ts"
@@ -8,6 +8,7 @@ import type { RunActions } from "../run-actions.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import type { ServerOptions } from "../server-options.ts"
 import { cacheRoutes } from "./cache.ts"
+import { erasureRoutes } from "./erasure.ts"
 import { eventRoutes } from "./events.ts"
 import { executeRoute } from "./execute.ts"
 import { fileRoutes } from "./files.ts"
@@ -44,7 +45,9 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   originsRoute(app, parts)
   sourceRoutes(app, parts)
   cacheRoutes(app, parts)
-  workflowRoutes(app, parts, (request) => request.isOperator || (server.keys.length === 0 && server.loopback))
+  const mayOperate = (request: FastifyRequest): boolean =>
+    request.isOperator || (server.keys.length === 0 && server.loopback)
+  workflowRoutes(app, parts, mayOperate)
   modelRoutes(app, parts)
   chatCompletionRoute(app, parts)
   responseRoutes(app, parts)
@@ -57,6 +60,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   spendingRoutes(app, parts, server)
   runListRoute(app, parts, isOpenToAll)
   runActionRoutes(app, parts, actions, isOpenToAll)
+  erasureRoutes(app, parts, actions, mayOperate)
   questionRoutes(app, parts, isOpenToAll)
   eventRoutes(app, parts, isOpenToAll)
   fileRoutes(app, parts, isOpenToAll)

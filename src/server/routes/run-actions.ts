@@ -7,7 +7,7 @@ import {
   type RunsActionStarted,
   type RunsActionState,
 } from "../../api/run-actions.ts"
-import { actionKeptMs, maxActionRuns } from "../../ports/run-actions.ts"
+import { actionKeptMs, isErasure, maxActionRuns, type RunsPlan } from "../../ports/run-actions.ts"
 import type { ListedRun, RunPosition } from "../../ports/run-list.ts"
 import { callerOf, reaches } from "../caller-of.ts"
 import { listNeedsKeys } from "../callers.ts"
@@ -50,8 +50,10 @@ export function runActionRoutes(
 
   serve(app, getRunsAction, async (request) => {
     const found = await parts.store.actions.read(request.params.id)
-    if (found === null || !reaches(request, found.caller)) throw refuse("not_found", "There is no such action")
-    const { completed, plan, progress } = found
+    if (found === null || isErasure(found) || !reaches(request, found.caller))
+      throw refuse("not_found", "There is no such action")
+    const { completed, progress } = found
+    const plan = found.plan as RunsPlan
     return {
       status: completed ? "completed" : "running",
       matched: plan.run_ids.length,

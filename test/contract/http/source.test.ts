@@ -224,6 +224,8 @@ describe("the other routes", async () => {
       "/runs/stats",
       "/runs/actions",
       "/runs/actions/{id}",
+      "/erase",
+      "/erase/{id}",
       "/budgets",
       "/spending",
       "/v1/models",
