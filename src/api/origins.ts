@@ -9,7 +9,7 @@ const hop = named(
     kind: oneOf(["output", "expression", "step", "request", "source", "input", "tool", "answer"]),
     at: string({
       description:
-        "`file:line:column` for what the source says, `calls/ID` for a request (`GET /execute/{run_id}/calls/ID`), else a path: `output.reply`, `agent.write.text`, `input.mail`.",
+        "`file:line:column` for what the source says, `calls/ID` for the request of a call, as its route has it, else a path: `output.reply`, `agent.write.text`, `input.mail`.",
     }),
     text: optional(string({ description: "The text that is followed at this place, at most 2,000 characters of it." })),
     range: optional(
