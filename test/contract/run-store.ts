@@ -13,6 +13,7 @@ import { following } from "./run-store/following.ts"
 import { listing } from "./run-store/listing.ts"
 import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
+import { moving } from "./run-store/moving.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 import { tellingTime } from "./run-store/telling-time.ts"
@@ -51,6 +52,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     triggering(onBench)
     sending(onBench)
     versioning(onBench)
+    moving(onBench)
     filing(onBench)
     counting(onBench)
     tellingTime(onBench)

@@ -70,8 +70,12 @@ export function judgeMove(move: MoveOf): Judgement {
     else if (why !== null && nodes.has(id)) changed.set(id, why)
     else if (why !== null) gone.push(id)
   }
-  // Steps that are gone since an earlier move.
-  for (const id of past.outdated) if (!states.has(id)) outdated.push(id)
+  for (const id of past.outdated) {
+    if (states.has(id)) continue
+    // It is gone since an earlier move. A new one of its name would be given what it gave.
+    if (nodes.has(id)) because.push(`${id} completed in an earlier version, where it was another one`)
+    else outdated.push(id)
+  }
   const place = newSecretPlace(before, after, move.secrets)
   if (place !== null) because.push(`secrets.${place.secret} would get to ${place.place}, which it could not reach`)
   because.push(...exceeded(move))
