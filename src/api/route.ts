@@ -11,6 +11,7 @@ export const groups = {
   Workflows: "The workflows of the server's folder.",
   Triggers: "Schedules and webhooks, which start runs of these workflows.",
   Budgets: "What may be used, and what has been used.",
+  Scores: "What runs were judged by after they had completed.",
   Chat: "Workflows with a `chat` block, by OpenAI's APIs.",
   Source: "What can be said of a workflow without running it.",
   Operations: "Health, metrics and this document.",

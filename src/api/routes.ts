@@ -13,6 +13,7 @@ import { actOnRelease, getRelease } from "./releases.ts"
 import { cancelRun, deleteRun, followRun, getCallRequest, getRun, getRunRequest, listRuns } from "./runs.ts"
 import { getRunsAction, startRunsAction } from "./run-actions.ts"
 import { getRunStats } from "./run-stats.ts"
+import { scoreRoutes } from "./scores.ts"
 import { format, validate } from "./source.ts"
 import { listBudgets, listSpending } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
@@ -50,6 +51,7 @@ export const routes = [
   startRunsAction,
   getRunsAction,
   ...erasureRoutes,
+  ...scoreRoutes,
   listBudgets,
   listSpending,
   ...chatRoutes,

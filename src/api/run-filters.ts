@@ -5,8 +5,9 @@ import { runStatuses } from "./execute.ts"
 
 /** What a run may be started by; `request` includes the chat APIs. */
 export const startedByWords = ["request", "schedule", "webhook", "rerun", "lab"] as const
-const workflowName = string({ minLength: 1, maxLength: 1000 })
+export const workflowName = string({ minLength: 1, maxLength: 1000 })
 const notWords = "`q` has 1 to 200 characters"
+const notAScore = "A score is written as its name and its value: helpful:bad"
 const notANumber = (name: string): string => `\`${name}\` must be a number, 0 or more`
 
 export const notATime = "A time is written as in RFC 3339: 2026-11-16T22:15:00Z"
@@ -55,6 +56,17 @@ export const searchFilters = {
     oneOf(releases, {
       description: "Only runs of this side of a release. Without it, the list has all runs but shadows.",
     }),
+  ),
+  score: optional(
+    withRefusal(
+      notAScore,
+      string({
+        maxLength: 250,
+        pattern: "^[^:]+:.+$",
+        description:
+          "Only runs with this score: `helpful:bad`, its name and its value. Of a judged score the first closed field counts.",
+      }),
+    ),
   ),
   q: optional(
     withRefusal(

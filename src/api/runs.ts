@@ -1,5 +1,6 @@
 import type { ErrorKind } from "../log/events.ts"
 import { noticeEvents, type NoticeEvent } from "../ports/notices.ts"
+import { score } from "./shown-score.ts"
 import { searchFilters } from "./run-filters.ts"
 import { releases } from "../log/release.ts"
 import { eventStream } from "./events.ts"
@@ -90,6 +91,7 @@ const run = named(
     ...ownWorkflow,
     ...startedBy,
     rerun_of: nullable(string(), { description: "The earlier run that it took results over from." }),
+    scores: array(score, { description: "What it was judged by, after it had completed." }),
     notifications: array(notification, { description: "What the run has sent or will send." }),
     ...ofOperators,
   }),
@@ -131,6 +133,9 @@ const listedRun = named(
     ),
     input_preview: nullable(string(), { description: "The input in one line, cut." }),
     output_preview: nullable(string(), { description: "The output in one line, cut." }),
+    scores: array(score, {
+      description: "What it was judged by. Those that are made from private values are in its record alone.",
+    }),
     preview: optional(preview),
     ...ofOperators,
   }),

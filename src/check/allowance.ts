@@ -22,6 +22,9 @@ export const modelPlace: Allowance = { values: "request", secrets: "exposed", as
 /** For values that are evaluated while the workflow runs. */
 export const runPlace: Allowance = { values: "run", secrets: "exposed", assets: "none" }
 
+/** After the run: what it stored, without calls. */
+export const scorePlace: Allowance = { ...runPlace, isComputed: true }
+
 export const dynamicPlace: Allowance = { ...runPlace, assets: "value" }
 
 export const instructionPlace: Allowance = { ...runPlace, assets: "text" }

@@ -25,6 +25,7 @@ import type {
   WorkflowSymbol,
   ChatFields,
   ReleaseSymbol,
+  ScoreSymbol,
 } from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
@@ -105,6 +106,8 @@ export class CheckContext {
   /** Schedules and webhooks share their names. */
   readonly triggerNodes = new Map<string, Syntax.TriggerDeclaration>()
   readonly triggers = new Map<string, TriggerSymbol>()
+  readonly scoreNodes = new Map<string, Syntax.ScoreDeclaration>()
+  readonly scores = new Map<string, ScoreSymbol>()
   readonly functionNodes = new Map<string, Syntax.FunctionDeclaration>()
   /** Functions that call themselves, also by way of others. */
   readonly recursive = new Set<string>()

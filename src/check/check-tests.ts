@@ -27,26 +27,14 @@ import { checkUnused } from "./rules/unused-declaration.ts"
 import { at, nonePresent, type Scope } from "./scope.ts"
 import { hasFailure, isGivenEach, isOfRun, testedStep, type TestedStep } from "./tested-step.ts"
 import { timeForm } from "./run-values.ts"
+import { recordOf, usageType } from "./usage-type.ts"
 import { parseTime } from "../base/parse-time.ts"
 
-const failureType: RecordType = record({
+const failureType: RecordType = recordOf({
   kind: stringType,
   message: stringType,
   issues: { kind: "array", element: anyType },
 })
-
-export const usageType: RecordType = record({
-  input_tokens: integerType,
-  output_tokens: integerType,
-  cached_tokens: integerType,
-  written_tokens: integerType,
-  reasoning_tokens: integerType,
-  cost: maybe(numberType),
-})
-
-function record(fields: Readonly<Record<string, Type>>): RecordType {
-  return { kind: "record", fields: Object.entries(fields).map(([name, type]) => ({ name, type })) }
-}
 
 /** In an expectation, null on the way fails the test: it is no mistake. What is always so may be what is tested. */
 const mutedInExpectations: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
@@ -201,7 +189,7 @@ class TestCheck {
     }
     if (after === "after") {
       if (expectsFailure(this.#test)) add("error", failureType)
-      else add("output", this.#tested.output?.type ?? record({}))
+      else add("output", this.#tested.output?.type ?? recordOf({}))
       add("usage", usageType)
       add("duration_ms", numberType)
     }
@@ -234,7 +222,7 @@ class TestCheck {
   #checkInput({ body }: Syntax.TestInput): void {
     const values: Syntax.Expression = { kind: "object", body, start: body.start, end: body.end }
     const scope = at(this.#scope("the input of a test", "before"), "input")
-    expectInput(this.#checking, values, this.#tested.input?.type ?? record({}), scope)
+    expectInput(this.#checking, values, this.#tested.input?.type ?? recordOf({}), scope)
   }
 
   #missingInput(): void {

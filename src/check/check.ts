@@ -12,6 +12,7 @@ import { checkInputRequirements } from "./check-requirements.ts"
 import { checkFunctions } from "./check-functions.ts"
 import { checkChat } from "./check-chat.ts"
 import { checkRelease } from "./check-release.ts"
+import { checkScores } from "./check-scores.ts"
 import { checkFileImports, importFiles } from "./check-files.ts"
 import { checkTriggers } from "./check-triggers.ts"
 import { checkImports } from "./check-imports.ts"
@@ -70,6 +71,7 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   checkChat(checking)
   checkTriggers(checking)
   checkRelease(checking)
+  checkScores(checking)
   checkDependencyCycles(checking)
   // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
   if (tree.errors.length === 0) {
@@ -136,6 +138,8 @@ export function programOf(checking: CheckContext): Program {
     limits: checking.blocks.limits[0],
     chat: checking.chat,
     release: checking.release,
+    scores: checking.scores,
+    privateScores: new Set(),
     triggers: checking.triggers,
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,

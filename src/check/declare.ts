@@ -39,6 +39,9 @@ export function declare(checking: CheckContext): void {
       case "workflow":
         enter(checking, checking.workflowNodes, "workflow", declaration.name, declaration)
         break
+      case "score":
+        enter(checking, checking.scoreNodes, "score", declaration.name, declaration)
+        break
       case "schedule":
       case "webhook":
         enter(checking, checking.triggerNodes, declaration.kind, declaration.name, declaration, ({ kind }) => kind)

@@ -19,7 +19,10 @@ export function inferFailure(checking: CheckContext, node: Syntax.FunctionNode, 
     return errorType
   }
   if (scope.roots !== undefined) {
-    return refuse(checking, node, scope, "Tests do not see why a step failed", "Write `expect skipped agent.name`.")
+    const [who, hint] = scope.path.startsWith("score.")
+      ? ["Scores", "Compare the step with null."]
+      : ["Tests", "Write `expect skipped agent.name`."]
+    return refuse(checking, node, scope, `${who} do not see why a step failed`, hint)
   }
   const type = infer(checking, item, { ...inOperand(scope, "computed"), assets: "value" })
   if (checking.skipped.hasError(node) || item.kind === "missing-expression") return errorType

@@ -44,6 +44,10 @@ export interface Program {
   readonly release: ReleaseSymbol | undefined
   /** Of a candidate: input fields that webhooks of the current file fill. Absent for all others. */
   readonly filledElsewhere?: readonly string[]
+  /** By name; those that can be computed. */
+  readonly scores: ReadonlyMap<string, ScoreSymbol>
+  /** Scores that are made from private values. Whoever follows labels adds them. */
+  readonly privateScores: Set<string>
   /** Schedules and webhooks, by name. */
   readonly triggers: ReadonlyMap<string, TriggerSymbol>
   readonly output: OutputSymbol | undefined
@@ -277,6 +281,17 @@ export interface ReleaseSymbol {
   readonly variables: ReadonlyMap<string, LoopVariable>
   /** Paths into the output, without `output`: `[["team"]]`. Empty: all of it. */
   readonly agreeOn: readonly (readonly string[])[]
+}
+
+/** A `score` block. */
+export interface ScoreSymbol {
+  readonly declaration: Syntax.ScoreDeclaration
+  /** What its expressions see besides steps and input. */
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  /** The type of a computed value; undefined for a judged score. */
+  readonly value: Type | undefined
+  /** What a judge answers; undefined for a computed score. */
+  readonly output: RecordType | undefined
 }
 
 /** The fields that make a conversation of a workflow: `reply` is one of the output, the others are of the input. */

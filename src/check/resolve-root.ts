@@ -346,7 +346,11 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
     roots.length === 0 ? "Write the value out." : `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
   if (scope.roots !== undefined && isUnseen.test(text)) {
     const isFailure = text === "output" && scope.variables.has("error")
-    return report(isFailure ? "A test of an error has no `output`." : `Tests do not see \`${text}\`. ${otherwise()}`)
+    return report(
+      isFailure
+        ? "A test of an error has no `output`."
+        : `${scope.path.startsWith("score.") ? "Scores" : "Tests"} do not see \`${text}\`. ${otherwise()}`,
+    )
   }
   if (scope.result !== undefined) roots.unshift("result")
   if (scope.hasRound === true) roots.unshift("round")

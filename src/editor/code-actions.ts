@@ -56,6 +56,7 @@ const fixers: { readonly [Code in DiagnosticCode]?: Fixer<Code> } = {
   "guessed-asset": addAssetType,
   "ignored-setting": removeSetting,
   "invalid-batch": removeSetting,
+  "invalid-score": (program, diagnostic) => removeProperty(program, diagnostic),
   "unknown-property": removeProperty,
   "constant-condition": removeCondition,
 }

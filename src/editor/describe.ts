@@ -115,6 +115,11 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
       const type = program.waits.get(name)?.type
       return withDoc(doc, typed(`wait.${name}`, type), detailOf(type))
     }
+    case "score": {
+      const { value, output } = program.scores.get(name) ?? {}
+      const type = value ?? output
+      return withDoc(doc, typed(`score.${name}`, type), detailOf(type))
+    }
     case "value-field": {
       const type = program.expressionTypes.get(node.value)
       return withDoc(doc, typed(declares === "local" ? `dynamic.${name}` : `${declares}.${name}`, type), detailOf(type))

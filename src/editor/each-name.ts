@@ -1,4 +1,12 @@
-import { dynamicPlace, modelPlace, requestPlace, runPlace, withoutCalls, withoutSecrets } from "../check/allowance.ts"
+import {
+  dynamicPlace,
+  modelPlace,
+  requestPlace,
+  runPlace,
+  scorePlace,
+  withoutCalls,
+  withoutSecrets,
+} from "../check/allowance.ts"
 import type { ImportNode, LoopVariable, Program, StepSymbol } from "../check/program.ts"
 import { placeOfImport } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -109,6 +117,9 @@ class DeclarationWalk extends NameWalk {
         break
       case "release":
         this.#release(declaration)
+        break
+      case "score":
+        this.#score(declaration)
         break
       case "schedule":
       case "webhook":
@@ -225,6 +236,19 @@ class DeclarationWalk extends NameWalk {
         property.name.text === "stop_when" && variables !== undefined ? { ...triggerSetting, variables } : inRelease
       this.properties("release", [property], setting)
     }
+  }
+
+  #score(declaration: Syntax.ScoreDeclaration): void {
+    const { name, when, body } = declaration
+    this.declared("score", name, declaration)
+    const symbol = this.program.scores.get(name.text)
+    const variables = symbol?.declaration === declaration ? symbol.variables : undefined
+    const setting: Setting = { ...settingIn(scorePlace), ...(variables && { variables }) }
+    if (when !== undefined) {
+      this.keyword(when.keyword)
+      this.expression(when.condition, setting)
+    }
+    this.properties("score", body.items, setting)
   }
 
   #test({ title, rows, body }: Syntax.TestDeclaration): void {

@@ -100,6 +100,10 @@ export const declarationTexts: Readonly<Record<DeclarationWord, DeclarationText>
     text: "How much of the traffic of a workflow goes to this candidate, and when it stops. Only in a file `NAME.next.wire` beside `NAME.wire`.",
     snippet: "release {\n    share: ${1:0.05}\n    stop_when: ${2:failed > 0.1}\n}",
   },
+  score: {
+    text: "Judges each run after it has completed: with a value that is computed from what the run stored, or with a model that answers a question about it. It never changes or delays the run.",
+    snippet: "score ${1:cites} {\n    value: ${2:length(output.${3:sources})}\n}",
+  },
   schedule: {
     text: "Starts a run at each time that its cron expression names. For workflows that a service serves by name.",
     snippet: 'schedule ${1:daily} {\n    cron: "${2:0 9 * * 1-5}"\n    timezone: "${3:Europe/Berlin}"\n}',
@@ -559,6 +563,16 @@ const propertyTexts: {
       "Fields of `output` that a shadow is compared by, such as `[output.team]`; the whole output if left out. They are checked, and have no effect yet.",
     stop_when:
       "A condition over `failed`, `cost`, `seconds`, `tokens`, `agreement` and `runs` of the candidate, and `current.…` of the current version. Once it holds, the candidate gets no more traffic.",
+  },
+  score: {
+    sample: "The share of the runs that are judged, from 0 to 1; all of them if left out.",
+    value:
+      "A boolean, a number or a value of an enum, computed from the input, the steps and the output. It costs nothing.",
+    of: "What the judge is shown: an object made from the input, the steps and the output.",
+    judge: "The question that a model answers about the run.",
+    model: "The model that judges. It needs a `price`, and runs only where the server allows a cost for scores.",
+    output:
+      "What the judge answers: closed types (booleans, numbers, enums) and at most one string. The first closed field is the value of the score.",
   },
   schedule: {
     cron: "Five fields (minute, hour, day of month, month, weekday), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.",

@@ -53,6 +53,7 @@ export type DeclarationKind =
   | "agent"
   | "ask"
   | "wait"
+  | "score"
   | "schedule"
   | "webhook"
   | "workflow"
@@ -137,6 +138,7 @@ export type DeclaredNode =
   | Syntax.AskDeclaration
   | Syntax.WaitDeclaration
   | Syntax.TriggerDeclaration
+  | Syntax.ScoreDeclaration
   | Syntax.WorkflowDeclaration
   | Syntax.FunctionDeclaration
   | ImportNode

@@ -178,6 +178,7 @@ function declarationType(declared: (NameUse & { kind: "declaration" })["declares
     case "agent":
     case "ask":
     case "wait":
+    case "score":
     case "schedule":
     case "webhook":
     case "workflow":

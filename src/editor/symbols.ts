@@ -25,6 +25,7 @@ export type SymbolKind =
   | "limits"
   | "chat"
   | "release"
+  | "score"
   | "trigger"
   | "output"
   | "field"
@@ -123,6 +124,8 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
         stepParts(program, declaration),
         loopOf(program, declaration),
       )
+    case "score":
+      return entry("score", declaration.name, declaration.name.text, [])
     case "schedule":
     case "webhook":
       return entry("trigger", declaration.name, declaration.name.text, [], declaration.kind)

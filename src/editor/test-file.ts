@@ -1,5 +1,5 @@
 import type { Program } from "../check/program.ts"
-import { usageType } from "../check/check-tests.ts"
+import { usageType } from "../check/usage-type.ts"
 import { runType } from "../check/run-values.ts"
 import { stepKinds, stepNames, type StepKind } from "../check/tested-step.ts"
 import type { Span } from "../source/span.ts"

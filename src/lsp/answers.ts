@@ -185,6 +185,7 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   limits: 14,
   chat: 11,
   release: 11,
+  score: 12,
   trigger: 24,
   function: 12,
   output: 11,

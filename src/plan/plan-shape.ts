@@ -34,8 +34,33 @@ export interface Plan {
   readonly limits: Limits | null
   /** Which fields make a conversation of it. Absent without a `chat` block. */
   readonly chat?: ChatFields
+  /** What its runs are judged by after they have completed. Absent where there is nothing. */
+  readonly scores?: readonly ScorePlan[]
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
+}
+
+/** What a run is judged by once it has completed. */
+export interface ScorePlan {
+  readonly name: string
+  /** The share of the runs that are judged. */
+  readonly sample: number
+  readonly when: Expression | null
+  /** Computed; null where a model judges. */
+  readonly value: Expression | null
+  readonly judge: JudgePlan | null
+  /** It is made from private values. Absent where it is not. */
+  readonly private?: true
+}
+
+export interface JudgePlan {
+  readonly model: ModelUse
+  /** What it is shown. */
+  readonly of: Expression
+  readonly criterion: Expression
+  readonly output: RecordType
+  /** The field of the output that counts: the first one that is no text. */
+  readonly counted: string
 }
 
 /** A file that is called, with what its declaration in the calling file says. */

@@ -16,6 +16,7 @@ import { planFunctions } from "./plan-functions.ts"
 import { Lowering, targetName, unchecked } from "./lower.ts"
 import { expressionIn, propertyOf, valuesOf, wordIn, type Properties } from "../syntax/property-of.ts"
 import { limitKeys } from "../syntax/property-table.ts"
+import { planScores } from "./plan-scores.ts"
 import { BackendPlanner } from "./plan-backends.ts"
 import { hostedToolsIn, inferenceOf, promptCacheIn, propertyBlock, responseFormat, textIn } from "./plan-settings.ts"
 import type {
@@ -94,6 +95,7 @@ class Planner {
       ...(program.functions.size === 0 ? {} : { functions: planFunctions(program) }),
       limits: limitsOf(program.limits?.body),
       ...(program.chat === undefined ? {} : { chat: program.chat }),
+      ...planScores(program, this.#lower),
       nodes: this.#nodes(),
     }
   }

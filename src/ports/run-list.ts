@@ -1,4 +1,5 @@
 import type { Release } from "../log/release.ts"
+import type { Score, ScoreFilter } from "./scores.ts"
 import type { ErrorKind, LogEvent, RunTrigger, Usage } from "../log/events.ts"
 
 // The list of runs, as a store keeps it beside their logs.
@@ -77,6 +78,8 @@ export interface RunQuery {
   readonly until: number | null
   /** Only runs that failed with an error of this kind; null for all. */
   readonly error_kind: ErrorKind | null
+  /** Only runs with this score; null for all. */
+  readonly score: ScoreFilter | null
   /** Whether to open what is kept of each run for the eye. */
   readonly previews: boolean
   readonly limit: number
@@ -101,6 +104,8 @@ export interface ListedRun {
   readonly preview: RequestPreview | null
   /** The same; null also as long as it has not ended. */
   readonly end: EndPreview | null
+  /** Those that lists show. Empty where no preview was asked for. */
+  readonly scores: readonly Score[]
 }
 
 /** A query for all runs, of which the first page is read. */
@@ -114,6 +119,7 @@ export const allRuns: Omit<RunQuery, "limit"> = {
   since: null,
   until: null,
   error_kind: null,
+  score: null,
   previews: false,
   after: null,
 }
@@ -167,7 +173,7 @@ export function fitsStatus(status: RunStatus, wanted: ListedStatus | null): bool
 }
 
 /** Whether a run passes the filters of a query; whose it is was looked at before. */
-export function fitsQuery(run: ListedRun, query: Omit<RunQuery, "limit" | "after" | "previews">): boolean {
+export function fitsQuery(run: ListedRun, query: Omit<RunQuery, "limit" | "after" | "previews" | "score">): boolean {
   const { workflows, version, release, status, started_by, since, until, error_kind } = query
   if (workflows !== null && !workflows.includes(run.workflow?.name ?? "")) return false
   if (version !== null && run.workflow?.version !== version) return false

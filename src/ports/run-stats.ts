@@ -14,7 +14,7 @@ export const statsDays = 400
 export const statsMs = statsDays * statsUnits.day
 
 /** The filters of the list that the counts know. */
-export type StatsFilter = Omit<RunQuery, "limit" | "after" | "previews"> & {
+export type StatsFilter = Omit<RunQuery, "limit" | "after" | "previews" | "score"> & {
   readonly min_cost: number | null
   readonly min_seconds: number | null
 }

@@ -6,6 +6,7 @@ import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
 import type { ActionStore } from "./run-actions.ts"
 import type { Deletion } from "./deletion.ts"
 import type { ErasureStore } from "./erasure.ts"
+import type { ScoreStore } from "./scores.ts"
 import type { EventStore } from "./event-store.ts"
 import type { VersionStore } from "./version-store.ts"
 import type { FileStore } from "./file-store.ts"
@@ -92,6 +93,8 @@ export interface NewRun {
   readonly idempotency: Idempotency | null
   /** Ids of files of its caller that it refers to from now on, each once. */
   readonly files?: readonly string[]
+  /** It is judged once it has completed. */
+  readonly scored?: true
 }
 
 /** No request can name it again: it is always new. */
@@ -257,6 +260,7 @@ export interface RunStore extends RunList, RunCounts {
   readonly files: FileStore
   readonly actions: ActionStore
   readonly erasure: ErasureStore
+  readonly scores: ScoreStore
 
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left, and the keys that outlive theirs. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>

@@ -14,6 +14,7 @@ const parts = [
   "files",
   "actions",
   "erasure",
+  "scores",
 ] as const
 
 /**

@@ -167,7 +167,8 @@ export class Runs {
     const asked = input === given.request.input ? given : { ...given, request: { ...given.request, input } }
     const taken = takesFiles(plan) ? await this.#takeFiles(plan, asked) : asked
     if ("outcome" in taken) return taken
-    const request = taken
+    const isScored = plan.scores !== undefined && given.request.workflow?.release !== "shadow"
+    const request = isScored ? { ...taken, scored: true as const } : taken
     const { clock, random, store } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request

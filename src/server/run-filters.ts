@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify"
 import { parseTime } from "../base/parse-time.ts"
 import { notATime, type RunFilters, type SearchFilters } from "../api/run-filters.ts"
 import type { RunQuery } from "../ports/run-list.ts"
+import type { ScoreFilter } from "../ports/scores.ts"
 import type { StatsFilter } from "../ports/run-stats.ts"
 import { callerOf } from "./caller-of.ts"
 import { refuseAt } from "./http-error.ts"
@@ -37,8 +38,17 @@ export interface Search {
 /** The same for the list. */
 export function readSearch(request: FastifyRequest, given: SearchFilters, path = ""): Search {
   const { min_cost, min_seconds, ...filters } = readFilters(request, given, path)
-  const query = { ...filters, release: given.release ?? null }
+  const query = {
+    ...filters,
+    release: given.release ?? null,
+    score: given.score === undefined ? null : readScore(given.score),
+  }
   return { query, filter: { words: given.q === undefined ? [] : readWords(given.q, path), min_cost, min_seconds } }
+}
+
+function readScore(text: string): ScoreFilter {
+  const colon = text.indexOf(":")
+  return { name: text.slice(0, colon), value: text.slice(colon + 1) }
 }
 
 function readWords(text: string, path: string): string[] {

@@ -18,6 +18,7 @@ function runsOf(count: number, text: (at: number) => string): { store: RunStore;
       started_by: "request",
       status: "completed",
       error_kind: null,
+      scores: [],
       created_at,
       finished_at: created_at + 5,
       usage: showUsage(noUsage),

@@ -1,5 +1,6 @@
 import { totalTokens } from "../log/usage.ts"
 import type { ListedRun, RunPosition, RunQuery } from "../ports/run-list.ts"
+import type { Score } from "../ports/scores.ts"
 import type { RunStore } from "../ports/store.ts"
 
 /** What a search looks for that no column of the store answers. */
@@ -83,6 +84,7 @@ export function detailsOf(run: ListedRun): {
   readonly error: NonNullable<ListedRun["end"]>["error"]
   readonly input_preview: string | null
   readonly output_preview: string | null
+  readonly scores: Score[]
 } {
   const { usage, preview, end } = run
   const tokens = totalTokens(usage)
@@ -94,6 +96,7 @@ export function detailsOf(run: ListedRun): {
     error: end?.error ?? null,
     input_preview: preview?.input ?? null,
     output_preview: end?.output ?? null,
+    scores: [...run.scores],
   }
 }
 

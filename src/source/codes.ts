@@ -50,6 +50,10 @@ export const codes = {
     "A candidate breaks the contract of the current file: its callers would notice.",
     "Take back what the message lists, or put the file in place of the current one.",
   ),
+  "invalid-score": error(
+    "A `score` block does not say what is judged, or cannot be judged after the run.",
+    "Give it either `value`, or `judge` with `of`, `model` and `output`.",
+  ),
   "mixed-keys": error("An object has names and computed keys.", "Write every key in brackets, or none."),
   "unknown-function": error("A function of this name does not exist.", "Use the function that the hint shows."),
   "recursive-function": error(

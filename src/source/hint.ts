@@ -32,6 +32,7 @@ interface DataByCode {
   /** `isPart`: the credential is a part of a text. */
   readonly "hardcoded-secret": { readonly kind: "movable"; readonly isPart: boolean }
   /** `type`: of a secret that this file has to declare. */
+  readonly "invalid-score": Surplus
   readonly "missing-secret": { readonly kind: "secret"; readonly name: string; readonly type: string | undefined }
   readonly "nullable-access": DefaultValue | { readonly kind: "condition"; readonly test: string }
   readonly "nullable-interpolation": DefaultValue

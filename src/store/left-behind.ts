@@ -157,6 +157,23 @@ export const leftBehind = {
   },
   /** How it ended, for charts: deleted runs go on to count. */
   counts: { goes: "by age", erased: "stays", tables: { ended_runs: { key: "num", until: "until" } }, maps: ["ended"] },
+  /** What it was judged by. */
+  scores: {
+    goes: "with the run",
+    erased: "as deleted",
+    tables: { run_scores: { key: "run, name, author", run: "run" } },
+    maps: ["scores"],
+  },
+  /** How often each value was given: deleted runs go on to count. What judges have cost. */
+  scoreSums: {
+    goes: "by age",
+    erased: "stays",
+    tables: {
+      score_sums: { key: "caller, workflow, name, day, version, model, value", until: "until" },
+      score_days: { key: "day", until: "until" },
+    },
+    maps: [],
+  },
   /** What was done to many runs at once. */
   actions: {
     goes: "by age",

@@ -119,6 +119,7 @@ export function creationOf(
     notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
     last: 0,
     files: run.files ?? [],
+    scored: run.scored === true,
     notify_receiver: notify === undefined ? null : outbox.receiver(receiverOf(notify.url)),
     blobs: [
       ...(idempotency === null ? ([null, null] as const) : idempotencyDigests(vault, caller, idempotency)),

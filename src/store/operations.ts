@@ -63,6 +63,8 @@ export interface CreateOperation extends Blobs<
   readonly last: number
   /** Files of its caller that it refers to. */
   readonly files: readonly string[]
+  /** It is judged once it has completed. */
+  readonly scored: boolean
 }
 
 export type CreateResult =
@@ -315,6 +317,39 @@ export interface AdvanceActionOperation extends Blobs<readonly [progress: Uint8A
   /** The revision that was read. */
   readonly read: number
   readonly due_at: number | null
+}
+
+/** Runs that are to be judged. */
+export interface TakeScoredOperation extends Blobs<readonly []> {
+  readonly kind: "take scored"
+  readonly limit: number
+  readonly now: number
+  readonly due_at: number
+}
+
+export interface ScoredOperation extends Blobs<readonly []> {
+  readonly kind: "end scoring"
+  readonly run_id: string
+}
+
+export interface ReserveScoreOperation extends Blobs<readonly []> {
+  readonly kind: "reserve score"
+  readonly run_id: string
+  readonly name: string
+  readonly day: number
+  readonly cost: number
+  readonly most: number
+}
+
+/** Blobs: the keyed hash of name and value; the score, sealed. */
+export interface PutScoreOperation extends Blobs<readonly [match: Uint8Array | null, body: Uint8Array | null]> {
+  readonly kind: "put score"
+  readonly run_id: string
+  readonly name: string
+  readonly author: string
+  readonly counted: { readonly model: string; readonly value: string; readonly number: number } | null
+  readonly at: number
+  readonly cost: number
 }
 
 export interface HoldOperation extends Blobs<readonly []> {

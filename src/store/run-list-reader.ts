@@ -13,6 +13,9 @@ import {
 import { StoreFailure, type RunStatus } from "../ports/store.ts"
 import type { Release } from "../log/release.ts"
 import type { Vault } from "../ports/vault.ts"
+import { inOrderOfTime } from "../ports/scores.ts"
+import { scoreState } from "./score-writer.ts"
+import { matchOf, openScore } from "./sealed-scores.ts"
 import { openRunKey } from "./run-key.ts"
 import { openEnded, openPreview } from "./sealed-previews.ts"
 import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
@@ -24,7 +27,7 @@ const pages = [21, 51, 101, 1001] as const
 const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, moved_from, started_by, origin, outcome, usage,
   ${hasBegun} AS begun`
 /** Reading these, and opening them, takes as long as all the rest. */
-const previewColumns = ", key, preview, end_preview"
+const previewColumns = ", num, key, preview, end_preview"
 
 /** The runs of a status: what is true of them, and the index to read, where another one would look at all runs. */
 export const byStatus: Readonly<Record<ListedStatus, { readonly where: string; readonly index?: string }>> = {
@@ -48,13 +51,25 @@ export const byStatus: Readonly<Record<ListedStatus, { readonly where: string; r
 /** Reads the list of runs from the columns that appends keep up to date. */
 export function* listRuns(query: RunQuery, vault: Vault): Steps<ListedRun[]> {
   const opening = query.previews ? vault : null
-  if (query.caller !== null) return (yield* rowsOf(query.caller, query)).map((row) => listed(row, opening))
+  const digest = query.score === null ? null : matchOf(vault, query.score)
+  if (query.caller !== null) return yield* listedRuns(yield* rowsOf(query.caller, query, digest), opening)
   // Every index begins with the caller, and callers are few.
   const found: Row[] = []
-  for (const caller of yield* callers()) found.push(...(yield* rowsOf(caller, query)))
+  for (const caller of yield* callers()) found.push(...(yield* rowsOf(caller, query, digest)))
   const inOrder = found.sort((a, b) => (comesAfter(positionOf(a), positionOf(b)) ? 1 : -1))
   // Opening what is sealed takes longer than all the rest: only of those that are listed.
-  return inOrder.slice(0, query.limit).map((row) => listed(row, opening))
+  return yield* listedRuns(inOrder.slice(0, query.limit), opening)
+}
+
+function* listedRuns(rows: readonly Row[], opening: Vault | null): Steps<ListedRun[]> {
+  if (opening === null || rows.length === 0) return rows.map((row) => listed(row, opening, []))
+  const numbers = JSON.stringify(rows.map((row) => row["num"] as number))
+  const found = yield* all(
+    `SELECT run, name, author, body FROM run_scores WHERE state = ${scoreState.shown} AND run IN (SELECT value FROM json_each(?1))`,
+    numbers,
+  )
+  const scores = Map.groupBy(found, (row) => row["run"] as number)
+  return rows.map((row) => listed(row, opening, scores.get(row["num"] as number) ?? []))
 }
 
 function positionOf(row: Row): RunPosition {
@@ -71,7 +86,7 @@ function* callers(): Steps<string[]> {
   return found
 }
 
-function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
+function* rowsOf(caller: string, query: RunQuery, score: Uint8Array | null): Steps<readonly Row[]> {
   const { workflows, version, release, status, started_by, since, until, error_kind, previews, limit, after } = query
   const conditions = ["caller = ?"]
   const values: SqlValue[] = [caller]
@@ -101,6 +116,10 @@ function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
     conditions.push("error_kind = ?")
     values.push(error_kind)
   }
+  if (score !== null) {
+    conditions.push("num IN (SELECT run FROM run_scores WHERE found_by = ?)")
+    values.push(score)
+  }
   if (since !== null) {
     conditions.push("created_at >= ?")
     values.push(since)
@@ -119,7 +138,7 @@ function* rowsOf(caller: string, query: RunQuery): Steps<readonly Row[]> {
   return (yield* all(sql, ...values)).slice(0, limit)
 }
 
-function listed(row: Row, vault: Vault | null): ListedRun {
+function listed(row: Row, vault: Vault | null, scores: readonly Row[]): ListedRun {
   const written = row["usage"] as string | null
   const outcome = row["outcome"] as RunStatus | null
   const state = openStatus({
@@ -138,16 +157,20 @@ function listed(row: Row, vault: Vault | null): ListedRun {
     created_at: row["created_at"] as number,
     finished_at: row["finished_at"] as number | null,
     usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
-    ...(vault === null ? noPreviews : previewsIn(row, vault)),
+    ...(vault === null ? noPreviews : previewsIn(row, vault, scores)),
   }
 }
 
-const noPreviews = { preview: null, end: null }
+const noPreviews = { preview: null, end: null, scores: [] }
 
-function previewsIn(row: Row, vault: Vault): Pick<ListedRun, "preview" | "end"> {
+function previewsIn(row: Row, vault: Vault, scores: readonly Row[]): Pick<ListedRun, "preview" | "end" | "scores"> {
   try {
     const key = openRunKey(vault, row["run_id"] as string, row["caller"] as string, row["key"] as Uint8Array)
-    return { preview: openPreview(key, row["preview"]), end: openEnded(key, row["end_preview"]) }
+    return {
+      preview: openPreview(key, row["preview"]),
+      end: openEnded(key, row["end_preview"]),
+      scores: inOrderOfTime(scores.flatMap((score) => openScore(key, score))),
+    }
   } catch (error) {
     // The list goes on without those of a run whose key is damaged.
     if (error instanceof StoreFailure) return noPreviews

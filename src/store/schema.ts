@@ -2,7 +2,7 @@
  * The first step makes the tables of a new database; each later one leads from one format to the next. Steps that have been released are
  * never edited. They are written for SQLite; adapters for other databases translate them.
  *
- * In plain text: run ids, names of callers, workflows and triggers, ids of models and deliveries, cron expressions, times, counts, sizes and how runs ended. Everything else is sealed or a keyed hash.
+ * In plain text: run ids, names of callers, workflows and triggers, ids of models and deliveries, cron expressions, times, counts, sizes, how runs ended, and names and counts of scores. Everything else is sealed or a keyed hash.
  */
 export const migrations: readonly string[] = [
   `
@@ -349,5 +349,44 @@ export const migrations: readonly string[] = [
   -- When the run was erased. Its id stays.
   ALTER TABLE tombstones ADD COLUMN erased_at INTEGER;
   CREATE INDEX tombstones_erased ON tombstones (run_id) WHERE erased_at IS NOT NULL;
+  `,
+  `
+  -- Scores (ports/scores.ts). scored: the run is judged once it has completed; score_due: when a process may begin with that; 0 for at once.
+  ALTER TABLE runs ADD COLUMN scored INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN score_due INTEGER;
+  CREATE INDEX runs_to_score ON runs (score_due) WHERE score_due IS NOT NULL;
+  -- author: empty for a declared score, else "@" and the name of the caller. state: 0 a judge is asked, 1 shown, 2 in the record of its run alone, because it is made from
+  -- private values. found_by: a keyed hash of name and value. counted: JSON of what the sums got of it. The score itself is sealed.
+  CREATE TABLE run_scores (
+    run INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    author TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    day INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    found_by BLOB,
+    counted TEXT,
+    body BLOB,
+    PRIMARY KEY (run, name, author)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX run_scores_by_match ON run_scores (found_by, run) WHERE found_by IS NOT NULL;
+  -- How often a value was given, in plain text, without private ones and without texts by hand. value: JSON, or empty for numbers, of which there is the sum.
+  CREATE TABLE score_sums (
+    caller TEXT NOT NULL,
+    workflow TEXT NOT NULL,
+    name TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    model TEXT NOT NULL,
+    value TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    sum REAL NOT NULL,
+    PRIMARY KEY (caller, workflow, name, day, version, model, value)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX score_sums_by_day ON score_sums (day);
+  CREATE INDEX score_sums_by_age ON score_sums (until);
+  -- What judges have cost on a day, in billionths.
+  CREATE TABLE score_days (day INTEGER PRIMARY KEY, cost INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
   `,
 ]

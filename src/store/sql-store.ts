@@ -47,6 +47,7 @@ import { keptOutput } from "../ports/kept-output.ts"
 import { SqlEvents } from "./sql-events.ts"
 import { SqlFiles } from "./sql-files.ts"
 import { SqlTriggers } from "./sql-triggers.ts"
+import { SqlScores } from "./sql-scores.ts"
 import { SqlActions } from "./sql-actions.ts"
 import { SqlErasure } from "./sql-erasure.ts"
 import { SqlLedger } from "./sql-ledger.ts"
@@ -80,6 +81,7 @@ export class SqlStore implements RunStore {
   readonly files: SqlFiles
   readonly actions: SqlActions
   readonly erasure: SqlErasure
+  readonly scores: SqlScores
   readonly #medium: SqlMedium
   readonly #reader: LogReader
   readonly #vault: Vault
@@ -107,6 +109,7 @@ export class SqlStore implements RunStore {
     this.triggers = new SqlTriggers(medium, vault)
     this.actions = new SqlActions(medium, vault)
     this.erasure = new SqlErasure(medium, vault, (run_id) => this.#delete(run_id, clock.now()))
+    this.scores = new SqlScores(medium, this.#reader, vault, clock)
     this.ledger = new SqlLedger(medium, clock)
     this.sentEvents = new SqlEvents(medium, this.#reader, this.#changes, vault, clock)
     this.versions = new SqlVersions(medium, vault, clock)

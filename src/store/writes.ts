@@ -32,6 +32,10 @@ import type {
   ParkAgainOperation,
   PinOperation,
   ProbeOperation,
+  PutScoreOperation,
+  ReserveScoreOperation,
+  ScoredOperation,
+  TakeScoredOperation,
   ReleaseOperation,
   RenewOperation,
   ServeOperation,
@@ -54,6 +58,7 @@ import { beginningEntry } from "../ports/ledger.ts"
 import { hold, setEntries } from "./ledger-writer.ts"
 import { countEnded } from "./stats-writer.ts"
 import { addAction, advanceAction } from "./action-writer.ts"
+import { endScoring, putScore, reserveScore, takeScored } from "./score-writer.ts"
 import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 import { keepVersion, pinWorkflow, serveVersions, sweepVersions, withdrawVersion } from "./version-writer.ts"
 
@@ -141,6 +146,10 @@ export class Writes {
     "pause trigger": (operation: PauseTriggerOperation) => pauseTrigger(operation),
     "add action": (operation: AddActionOperation) => addAction(operation),
     "advance action": (operation: AdvanceActionOperation) => advanceAction(operation),
+    "take scored": (operation: TakeScoredOperation) => takeScored(operation),
+    "end scoring": (operation: ScoredOperation) => endScoring(operation),
+    "reserve score": (operation: ReserveScoreOperation) => reserveScore(operation),
+    "put score": (operation: PutScoreOperation) => putScore(operation),
     "hold slices": (operation: HoldOperation) => hold(operation),
     "keep version": (operation: KeepVersionOperation) => keepVersion(operation),
     "withdraw version": (operation: WithdrawVersionOperation) => withdrawVersion(operation),
@@ -185,8 +194,8 @@ export class Writes {
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview,
-         release, shadow_of, rerun_of)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         release, shadow_of, rerun_of, scored)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -209,6 +218,7 @@ export class Writes {
       operation.release,
       operation.shadow_of,
       operation.rerun_of,
+      operation.scored ? 1 : 0,
     )
     for (const { path, digest } of operation.values) {
       yield* run("INSERT INTO run_values (run, path, value) VALUES (?, ?, ?)", num, path, digest)
@@ -345,7 +355,7 @@ export class Writes {
     if (bytes !== null) yield* count(num, bytes)
     const ended = yield* get(
       `UPDATE runs SET finished_at = ?, outcome = ?, error_kind = ?, usage = coalesce(?, usage), end_preview = ?, bytes = coalesce(?, bytes), fence = fence + 1, owner = NULL, holder = NULL,
-         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?
+         lease_until = 0, waiting = 0, woken_at = NULL, score_due = CASE WHEN scored = 1 THEN ? ELSE score_due END WHERE num = ?
        RETURNING created_at, usage`,
       finished_at,
       outcome,
@@ -353,6 +363,7 @@ export class Writes {
       usage,
       end_preview,
       bytes,
+      outcome === "completed" ? 0 : null,
       num,
     )
     if (ended !== undefined) yield* countEnded(num, finished_at, ended)

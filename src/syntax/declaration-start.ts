@@ -50,6 +50,7 @@ const declarationTable = {
   limits: { head: "block", isSingle: true },
   chat: { head: "block", isSingle: true },
   release: { head: "block", isSingle: true },
+  score: { head: "step" },
   schedule: { head: "name" },
   webhook: { head: "name" },
   output: { head: "block", isSingle: true },

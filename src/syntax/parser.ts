@@ -1,7 +1,7 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { general, type Hint, meantWord } from "../source/hint.ts"
-import { parseStep } from "./step-parser.ts"
+import { parseScore, parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
 import { declarationWord, declarationWords, isPlainWord, isTest, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
@@ -194,6 +194,8 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
     case "ask":
     case "wait":
       return parseStep(start, word)
+    case "score":
+      return parseScore(start)
   }
 }
 

@@ -457,6 +457,15 @@ export const propertyTable = {
     agree_on: value,
     stop_when: value,
   },
+  /** Either `value`, or `judge` with `of`, `model` and `output`. */
+  score: {
+    sample: constant({ ...numberFrom(0, 1), code: "type-mismatch" }),
+    value,
+    of: value,
+    judge: text,
+    model: { form: "model" },
+    output: types,
+  },
   schedule: {
     cron: required(constant({ ...string, code: "type-mismatch" }), 'cron: "0 9 * * *"'),
     timezone: constant({ ...string, code: "type-mismatch" }),

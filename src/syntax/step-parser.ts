@@ -31,6 +31,25 @@ export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declarat
   return { kind, keyword, doc, name, loop, brokenLoop, when, body, start: keyword.start, end: body.end }
 }
 
+/** Score = "score" name ("when" expression)? properties */
+export function parseScore(start: Start): Declaration | undefined {
+  const { reader, keyword, doc } = start
+  const name = parseName(start)
+  if (!reader.isWord("when") && !reader.isWord("if") && !reader.is("{")) {
+    reader.expected(`\`{\` after ${showHead(start)}`, undefined, "{")
+    while (!startsHead(reader) && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
+  }
+  const when = parseWhen(reader, parseExpression)
+  if (when?.condition.kind === "missing-expression") skipToBrace(reader)
+  const body = parseBlock(
+    start,
+    (reader) => parseProperties(reader, "score"),
+    when === undefined ? undefined : "the condition",
+  )
+  if (name === undefined || body === undefined) return undefined
+  return { kind: "score", keyword, doc, name, when, body, start: keyword.start, end: body.end }
+}
+
 /** What was read so far, for a message: `agent writer`. */
 function showHead({ path }: Start): string {
   return `\`${path.replace(".", " ")}\``

@@ -58,6 +58,7 @@ export type Declaration =
   | LimitsDeclaration
   | ChatDeclaration
   | ReleaseDeclaration
+  | ScoreDeclaration
   | TriggerDeclaration
   | OutputDeclaration
   | TestsDeclaration
@@ -276,6 +277,14 @@ export interface ChatDeclaration extends DeclarationBase {
 /** `release { share: 0.05 }`, in the file of a candidate */
 export interface ReleaseDeclaration extends DeclarationBase {
   readonly kind: "release"
+  readonly body: Block<Property>
+}
+
+/** `score helpful when condition { … }`: what a run that has completed is judged by. */
+export interface ScoreDeclaration extends DeclarationBase {
+  readonly kind: "score"
+  readonly name: Name
+  readonly when: When | undefined
   readonly body: Block<Property>
 }
 

@@ -4,6 +4,7 @@ import { untilOf } from "../check/repeat-of.ts"
 import { hostedIn } from "../check/hosted-tools.ts"
 import { propertyOf, secondName } from "../syntax/property-of.ts"
 import { choiceOf, modelEntries } from "../syntax/model-choice.ts"
+import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { isCleared } from "./declared.ts"
 import { placeAt, type Flow, type Place, type Steps } from "./flow.ts"
@@ -146,9 +147,12 @@ export class AgentReadings {
   }
 
   decision(models: readonly string[], decided: Marks, { declaration }: AgentSymbol): void {
-    const open = this.#openModel(models)
     const { when, loop, name } = declaration
-    const span = when?.condition ?? loop?.items ?? untilOf(declaration) ?? name
+    this.decidedBy(models, decided, when?.condition ?? loop?.items ?? untilOf(declaration) ?? name)
+  }
+
+  decidedBy(models: readonly string[], decided: Marks, span: Span): void {
+    const open = this.#openModel(models)
     if (open !== undefined) this.#rules.modelDecision(open, span, decided)
   }
 }

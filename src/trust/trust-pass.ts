@@ -126,6 +126,7 @@ export class TrustPass implements Steps {
       this.output = record(new Map(made))
     })
     if (this.#caller.given !== undefined) return
+    for (const [name, { declaration }] of this.#program.scores) this.#score(`score.${name}`, name, declaration.body)
     for (const { name, property } of repliesIn(this.#program))
       this.rules.replied(name, property.name, this.output.whole)
   }
@@ -181,6 +182,42 @@ export class TrustPass implements Steps {
       for (const id of all) if (!before.has(id)) reached.set(id, join(reached.get(id) ?? none, marks))
     }
     return reached
+  }
+
+  /** What a score is made from after the run: nothing that it does comes back to the run. */
+  #score(id: string, name: string, body: Syntax.Block<Syntax.Property>): void {
+    const declaration = this.#program.scores.get(name)?.declaration
+    if (declaration === undefined) return
+    const { when } = declaration
+    const { touched } = this
+    const place: Place = {
+      ...placeAt(id, declaration.name),
+      variables: new Map([
+        ["output", this.output],
+        ["usage", flat(touched)],
+        ["duration_ms", flat(touched)],
+      ]),
+    }
+    const readings = (["judge", "of", "value"] as const).flatMap((property): Reading[] => {
+      const found = propertyOf(body, property)
+      if (found?.value.kind !== "expression") return []
+      const path = `${id}.${property}`
+      return [
+        {
+          path,
+          span: found.name,
+          marks: via(this.#flow.of(found.value.expression, { ...place, path }).whole, path, found.name),
+        },
+      ]
+    })
+    const condition = when === undefined ? none : this.#flow.of(when.condition, { ...place, path: `${id}.when` }).whole
+    const models = this.#readings.modelsIn(propertyOf(body, "model"))
+    this.#readings.models(id, models, readings)
+    if (when !== undefined)
+      this.#readings.decidedBy(models, via(condition, `${id}.when`, when.condition), when.condition)
+    const all = join(condition, marksOf(readings))
+    if (all.private.length > 0) this.#program.privateScores.add(name)
+    if (models.length > 0) this.#watcher?.agent(id, all, [], models)
   }
 
   #placeAt(path: string, span: Span): Place {

@@ -115,6 +115,7 @@ describe("what runs leave behind", () => {
     const rows: Readonly<Record<string, string>> = {
       run_values: "(run, path, value) VALUES (77, 'input.customer', '')",
       file_refs: "(run, file, made, step) VALUES (77, 1, 0, '')",
+      run_scores: "(run, name, author, state, day, cost) VALUES (77, 'n', '', 1, 1, 0)",
       ledger: "(run, hour, model, runs, tokens, cost) VALUES (77, 1, '', 1, 1, 1)",
       waits: "(run, id, kind, caller, opened_at, due_at, body) VALUES (77, 'w', 'question', 'ann', 1, 1, x'00')",
       events: "(run, last, body) VALUES (77, 1, x'00')",

@@ -4,6 +4,7 @@ import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
 import { counting } from "./run-store/counting.ts"
+import { scoring } from "./run-store/scoring.ts"
 import { charting } from "./run-store/charting.ts"
 import { creating } from "./run-store/creating.ts"
 import { deleting } from "./run-store/deleting.ts"
@@ -45,6 +46,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     caching(onBench)
     listing(onBench)
     charting(onBench)
+    scoring(onBench)
     retaining(onBench)
     deleting(onBench)
     erasing(onBench)

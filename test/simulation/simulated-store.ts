@@ -9,6 +9,7 @@ import type { FileStore } from "../../src/ports/file-store.ts"
 import type { EventStore } from "../../src/ports/event-store.ts"
 import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { ErasureStore } from "../../src/ports/erasure.ts"
+import type { ScoreStore } from "../../src/ports/scores.ts"
 import type { ActionStore } from "../../src/ports/run-actions.ts"
 import type { RunBucket, StatsQuery } from "../../src/ports/run-stats.ts"
 import type { WakeUp } from "../../src/base/wake-up.ts"
@@ -438,6 +439,20 @@ export class SimulatedStore implements RunStore {
     madeFrom: (run_id) => this.#send(() => this.#store.erasure.madeFrom(run_id)),
     erase: (run_id) => this.#send(() => this.#store.erasure.erase(run_id)),
     erased: (...page) => this.#send(() => this.#store.erasure.erased(...page)),
+  }
+
+  readonly scores: ScoreStore = {
+    take: (...request) => this.#send(() => this.#store.scores.take(...request)),
+    done: (run_id) => this.#send(() => this.#store.scores.done(run_id)),
+    reserve: (...request) => this.#send(() => this.#store.scores.reserve(...request)),
+    put: (run_id, score) =>
+      this.#send(async () => {
+        const outcome = await this.#store.scores.put(run_id, score)
+        if (outcome === "stored") this.#applied("score", { run_id, score })
+        return outcome
+      }),
+    of: (run_id) => this.#send(() => this.#store.scores.of(run_id)),
+    sums: (query) => this.#send(() => this.#store.scores.sums(query)),
   }
 
   readonly triggers: TriggerStore = {

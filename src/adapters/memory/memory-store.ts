@@ -42,6 +42,7 @@ import { MemoryOutbox } from "./memory-outbox.ts"
 import { MemoryTriggers } from "./memory-triggers.ts"
 import { MemoryActions } from "./memory-actions.ts"
 import { MemoryErasure } from "./memory-erasure.ts"
+import { MemoryScores } from "./memory-scores.ts"
 import { MemoryLedger } from "./memory-ledger.ts"
 import { MemoryVersions } from "./memory-versions.ts"
 import { noRuns, type RunCounts } from "../../ports/version-store.ts"
@@ -79,6 +80,7 @@ export class MemoryStore implements RunStore {
   readonly files: MemoryFiles
   readonly actions = new MemoryActions()
   readonly erasure: MemoryErasure
+  readonly scores: MemoryScores
   readonly #clock: Clock
   readonly #runs = new Map<string, StoredRun>()
   /** Runs that have not ended and are not parked. */
@@ -127,6 +129,7 @@ export class MemoryStore implements RunStore {
     this.questions = new Questions(this.waits)
     this.outbox = new MemoryOutbox(clock)
     this.ledger = new MemoryLedger(clock)
+    this.scores = new MemoryScores(clock, (run_id) => this.#runs.get(run_id))
     this.versions = new MemoryVersions(clock, (workflow, caller) => this.#runsOf(workflow, caller))
   }
 
@@ -181,6 +184,7 @@ export class MemoryStore implements RunStore {
     const found: ListedRun[] = []
     for (const [run_id, run] of this.#runs) {
       if (caller !== null && run.caller !== caller) continue
+      if (query.score !== null && !this.scores.matches(run_id, query.score)) continue
       const listed = listedRun(run_id, run, false)
       if (fitsQuery(listed, query) && (after === null || comesAfter(listed, after))) found.push(listed)
     }
@@ -188,7 +192,7 @@ export class MemoryStore implements RunStore {
     if (!previews) return page
     return page.flatMap(({ run_id }) => {
       const run = this.#runs.get(run_id)
-      return run === undefined ? [] : [listedRun(run_id, run, true)]
+      return run === undefined ? [] : [listedRun(run_id, run, true, this.scores.listed(run_id))]
     })
   }
 
@@ -297,6 +301,7 @@ export class MemoryStore implements RunStore {
     if (this.#ended.length >= maxEnded) this.#ended.splice(0, maxEnded / 10)
     this.#ended.push({ ...listedRun("", { ...run, events: [end] }, false), trigger: null })
     run.fence++
+    if (run.scored && end.type === "workflow_completed") this.scores.completed(run_id)
     run.request = { ...run.request, secrets: {} }
     this.waits.withdraw(run_id, run.finished_at)
     this.#active.delete(run_id)
@@ -411,6 +416,7 @@ export class MemoryStore implements RunStore {
     this.cache.sweep(now)
     this.ledger.sweep(now)
     this.actions.sweep(now)
+    this.scores.sweep(now)
     this.#ended = this.#ended.filter(({ created_at }) => created_at + statsMs > now)
     this.sentEvents.sweep(now)
     this.files.sweep(now)
@@ -452,6 +458,7 @@ export class MemoryStore implements RunStore {
       outbox: () => this.outbox.forget(run_id),
       ledger: () => this.ledger.forget(run_id),
       files: () => this.files.forgetRun(run_id),
+      scores: () => this.scores.forget(run_id),
     }
     for (const act of Object.values(erase)) act()
     if (run.finished_at === null) for (const wakeUp of run.wakeUps) wakeUp.signal()

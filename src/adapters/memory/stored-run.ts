@@ -4,6 +4,7 @@ import { memoryOf } from "../../base/memory-of.ts"
 import { eventBytes } from "../../log/event-bytes.ts"
 import type { LogEvent, Usage } from "../../log/events.ts"
 import { endStatus, errorKindOf, openStatus, originOf, type ListedRun } from "../../ports/run-list.ts"
+import type { Score } from "../../ports/scores.ts"
 import { previewOfEnd, previewOfRequest } from "../../ports/run-preview.ts"
 import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
 import { noUsage, showUsage } from "../../log/usage.ts"
@@ -16,6 +17,7 @@ export interface StoredRun {
   readonly created_at: number
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly wakeUps: Set<WakeUp>
+  readonly scored: boolean
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
@@ -47,6 +49,7 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
         ? null
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
     wakeUps: new Set(),
+    scored: run.scored === true,
     events: [],
     kept: new Map(),
     end: null,
@@ -85,7 +88,7 @@ export function runRow(run_id: string, run: StoredRun): RunRow {
   }
 }
 
-export function listedRun(run_id: string, run: StoredRun, previews: boolean): ListedRun {
+export function listedRun(run_id: string, run: StoredRun, previews: boolean, scores: readonly Score[] = []): ListedRun {
   const { caller, created_at, finished_at, cancel_requested, usage, parked, events } = run
   const end = finished_at === null ? undefined : (run.end ?? events.at(-1))
   const status =
@@ -104,6 +107,7 @@ export function listedRun(run_id: string, run: StoredRun, previews: boolean): Li
     finished_at,
     usage: showUsage(usage),
     preview: previews ? previewOfRequest(run.request) : null,
+    scores,
     end: previews && end !== undefined ? previewOfEnd(end) : null,
   }
 }

@@ -46,6 +46,7 @@ function create(run_id: string): CreateOperation {
     notify_receiver: null,
     last: 0,
     files: [],
+    scored: false,
     blobs: [null, null, blob(60), blob(100), null, null, null, null, null, blob(9)],
   }
 }

@@ -1,6 +1,9 @@
 import { collectDefaultMetrics, Registry } from "prom-client"
 import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"
+import type { ModelCallRecord } from "../../log/events.ts"
+import type { ScoreValue } from "../../ports/scores.ts"
+import { ModelCounters } from "./model-counters.ts"
 import { runMetrics } from "./run-metrics.ts"
 import { triggerOutcomes, type TriggerOutcome } from "../../ports/trigger-store.ts"
 import type { WaitCounts } from "../../ports/waits.ts"
@@ -35,6 +38,10 @@ export interface Metrics {
   notified(outcome: "delivered" | "failed" | "gave_up"): void
   /** Counts the outcome of a due time or a delivery; `lagMs` is how late the run of a due time was started. */
   triggered(workflow: string, name: string, outcome: TriggerOutcome, lagMs: number | null): void
+  /** A declared score has a result that is counted. */
+  scored(workflow: string, name: string, value: ScoreValue): void
+  /** The calls of a judge. */
+  judged(workflow: string, calls: readonly ModelCallRecord[]): void
   readonly service: ServiceMetrics
   /** Content type of the text. */
   readonly type: string
@@ -48,6 +55,8 @@ export interface MetricsText {
 
 /** Workflows with names that have a label of their own; the others are counted together as `other`. */
 const maxWorkflows = 1_000
+/** Values of scores with a label of their own. */
+const maxScores = 2_000
 
 const lagSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86_400]
 
@@ -67,7 +76,8 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   const workflows = new BoundedLabels(maxWorkflows)
   const labelOf = (workflow: string | null): string => (workflow === null ? "" : workflows.of({ workflow }).workflow)
   const service = serviceMetrics(make, reasons, labelOf)
-  const observer = runMetrics(make, labelOf, (ms) => service.queued(ms))
+  const models = new ModelCounters(make)
+  const observer = runMetrics(make, labelOf, (ms) => service.queued(ms), models)
   const refreshWaiting = waitingGauges(make, counts)
   processGauges(make, counts)
   const refreshPaced = pacedGauge(make, counts)
@@ -90,6 +100,8 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     type: registry.contentType,
     notified: notificationCounts(make),
     triggered: triggerCounts(make),
+    scored: scoreCounts(make, labelOf),
+    judged: (workflow, calls) => models.count(calls, labelOf(workflow), "", "score"),
     text: () => (made ??= text().finally(() => (made = null))),
   }
 }
@@ -117,6 +129,33 @@ function triggerCounts(make: Instruments): Metrics["triggered"] {
     for (const one of triggerOutcomes) triggered.of(workflow, name, one)
     triggered.of(workflow, name, outcome).add()
     if (lagMs !== null) lag.of().observe(Math.max(0, lagMs) / 1000)
+  }
+}
+
+/** A workflow, and a name and a value that its file declares. */
+function scoreCounts(make: Instruments, labelOf: (workflow: string | null) => string): Metrics["scored"] {
+  const values = new BoundedLabels(maxScores)
+  const total = make.counter("wire_score_total", "Results of scores that are booleans or values of an enum", [
+    "workflow",
+    "name",
+    "value",
+  ])
+  const sum = make.counter(
+    "wire_score_sum",
+    "Sum of the results of scores that are numbers; negative ones count as 0",
+    ["workflow", "name"],
+  )
+  const count = make.counter("wire_score_count", "Results of scores that are numbers", ["workflow", "name"])
+  return (workflow, name, value) => {
+    const of = labelOf(workflow === "" ? null : workflow)
+    if (typeof value === "number") {
+      const known = values.of({ of, name, value: "" })
+      sum.of(known.of, known.name).add(Math.max(0, value))
+      count.of(known.of, known.name).add()
+      return
+    }
+    const known = values.of({ of, name, value: String(value) })
+    total.of(known.of, known.name, known.value).add()
   }
 }
 

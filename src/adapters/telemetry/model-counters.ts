@@ -10,7 +10,7 @@ const maxUses = 2_000
 export class ModelCounters {
   readonly #labels = new BoundedLabels()
   readonly #uses = new BoundedLabels(maxUses)
-  readonly #cost: Counter<readonly [string, string, string, string]>
+  readonly #cost: Counter<readonly [string, string, string, string, string]>
   readonly #tokens: Counter<readonly [string, string, string, string, string]>
   readonly #calls: Counter<readonly [string, string, string]>
   readonly #retries: Counter<readonly [string, string]>
@@ -22,6 +22,7 @@ export class ModelCounters {
       ...labels,
       "workflow",
       "release",
+      "purpose",
     ])
     this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [
       ...labels,
@@ -39,7 +40,7 @@ export class ModelCounters {
   }
 
   /** The calls of one step of a workflow with this name, on this side of a release; empty for source that a caller sent. */
-  count(calls: readonly ModelCallRecord[], workflow: string, release: string): void {
+  count(calls: readonly ModelCallRecord[], workflow: string, release: string, purpose: "" | "score" = ""): void {
     const turns = calls.length > 1 ? new Set<string>() : null
     for (const call of calls) {
       const { provider, model } = this.#labelsOf(call)
@@ -49,7 +50,7 @@ export class ModelCounters {
       if (turns?.has(turn) === true) this.#retries.of(provider, model).add()
       turns?.add(turn)
       if (call.usage === undefined) continue
-      this.#countUse(call.usage, this.#uses.of({ provider, model, workflow }), release)
+      this.#countUse(call.usage, this.#uses.of({ provider, model, workflow }), release, purpose)
     }
   }
 
@@ -57,6 +58,7 @@ export class ModelCounters {
     usage: NonNullable<ModelCallRecord["usage"]>,
     { provider, model, workflow }: { readonly provider: string; readonly model: string; readonly workflow: string },
     release: string,
+    purpose: string,
   ): void {
     const { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens, cost } = usage
     this.#tokens.of(provider, model, "input", workflow, release).add(input_tokens)
@@ -64,7 +66,7 @@ export class ModelCounters {
     if (cached_tokens > 0) this.#tokens.of(provider, model, "cached", workflow, release).add(cached_tokens)
     if (written_tokens > 0) this.#tokens.of(provider, model, "written", workflow, release).add(written_tokens)
     if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning", workflow, release).add(reasoning_tokens)
-    if (typeof cost === "number") this.#cost.of(provider, model, workflow, release).add(cost)
+    if (typeof cost === "number") this.#cost.of(provider, model, workflow, release, purpose).add(cost)
   }
 
   /** `calls` are those of the model that failed. */

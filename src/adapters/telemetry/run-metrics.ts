@@ -5,7 +5,7 @@ import { endedWork } from "../../log/usage-after.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import type { Counter, Histogram } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"
-import { ModelCounters } from "./model-counters.ts"
+import type { ModelCounters } from "./model-counters.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
@@ -15,6 +15,7 @@ export function runMetrics(
   make: Instruments,
   labelOf: (workflow: string) => string,
   queued: (ms: number) => void,
+  models: ModelCounters,
 ): RunObserver {
   const count = eventTaker<string, LogEvent>(
     stepCounts(make),
@@ -23,7 +24,6 @@ export function runMetrics(
     batchCounts(make),
     simpleCounts(make),
   )
-  const models = new ModelCounters(make)
   const callTime = make.histogram("wire_model_call_duration_seconds", "Time of one call of a model backend", seconds)
   const ends = new RunEnds(make)
   /** Labels of the named workflows whose runs this process works on, and the sides of the runs, by run. */

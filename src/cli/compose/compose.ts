@@ -34,6 +34,9 @@ import { createServer } from "../../server/create-server.ts"
 import { Groups } from "../../server/groups.ts"
 import type { ServerLog } from "../../server/route-dependencies.ts"
 import { ServerSecrets } from "../../workflows/server-secrets.ts"
+import { Scorer } from "../../workflows/scores/scorer.ts"
+import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
+import { nano } from "../../ports/ledger.ts"
 import { Releases } from "../../workflows/releases/releases.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { ServedVersions } from "../../workflows/served-versions.ts"
@@ -150,6 +153,7 @@ export async function compose(
   const tooFew = tooFewDescriptors(settings.maxRuns)
   if (tooFew !== null) log.error({}, tooFew)
   let releases: Releases | null = null
+  let scorer: Scorer | null = null
   const metrics = createMetrics(
     {
       active: () => runs.active,
@@ -183,6 +187,7 @@ export async function compose(
       left: (run_id) => releases?.left(run_id),
       appended: (run_id, events) => releases?.appended(run_id, events),
     },
+    { appended: (_run_id, events) => scorer?.appended(events) },
     ...(traces === null ? [] : [traces.observer]),
     logRuns(log),
     auditRuns(audit),
@@ -324,6 +329,26 @@ export async function compose(
           log,
           bug: (error) => log.error({ err: error }, "unexpected error"),
         })
+  scorer = new Scorer({
+    store,
+    planOf,
+    judge: {
+      clock,
+      random: ports.random,
+      model: ports.model,
+      tools: ports.tools,
+      rates,
+      serverSecrets: ports.serverSecrets,
+      bug: (error) => log.error({ err: error }, "unexpected error"),
+      ...prices,
+      openStore: () => openMemoryStore(clock),
+    },
+    costPerDay: Math.round(settings.scoreCostPerDay * nano),
+    isBusy: () => runs.queued > 0,
+    scored: (workflow, name, value) => metrics.scored(workflow, name, value),
+    asked: (workflow, calls) => metrics.judged(workflow, calls),
+    bug: (error) => log.error({ err: error }, "unexpected error"),
+  })
   const groups = new Groups(settings.groups, (settings.apiKeys ?? []).length > 0)
   const mcpParts = { serverSecrets, audit, runs, store, planOf, groups, maxBody: settings.maxBody }
   const mcp = folder === null || releases === null ? null : mcpRoute({ ...mcpParts, folder, releases })
@@ -418,6 +443,7 @@ export async function compose(
       await versions?.start()
       triggers?.start().catch((error: unknown) => log.error({ err: error }, "unexpected error"))
       actions.start()
+      scorer?.start()
       // A process that died may have left a deletion half done.
       sweep()
       log.info({ version: about.version, address, store: withoutLogin(settings.store) }, "service started")
@@ -433,6 +459,7 @@ export async function compose(
       await triggers?.stop()
       await versions?.stop()
       await actions.stop()
+      await scorer?.close()
       await runs.drain(graceMs)
       budgetFile?.stop()
       await budgets?.close()

@@ -74,6 +74,12 @@ const erasePaths = (written: string) => {
   return { mustBe: "paths such as input.customer, with commas between them" }
 }
 
+/** An amount of money. */
+const amount = (written: string) => {
+  const value = /^\d+(\.\d+)?$/.test(written) ? Number(written) : Number.NaN
+  return value <= 1_000_000_000 ? { value } : { mustBe: "an amount such as 0, 2 or 0.50" }
+}
+
 const duration = (written: string) => {
   const value = parseDuration(written)
   return value === undefined ? { mustBe: "a duration such as 500ms, 30s, 15m, 1h or 7d" } : { value }
@@ -249,6 +255,13 @@ export const settingGroups = {
       "24h",
       "how long callers may execute a version that does not serve any more",
       { see: "workflows.md#versions" },
+    ),
+    scoreCostPerDay: setting(
+      "SCORE_COST_PER_DAY",
+      amount,
+      "0",
+      "most that judges of scores may cost on a day (UTC), in the currency of the prices; 0: computed scores only",
+      { see: "scores.md#judges" },
     ),
     keepRequests: setting(
       "KEEP_REQUESTS",

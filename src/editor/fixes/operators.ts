@@ -71,7 +71,10 @@ export function fixMismatch(program: Program, { span, data }: Diagnostic<"type-m
 }
 
 /** A property that does not exist, and has no other name. */
-export function removeProperty(program: Program, diagnostic: Diagnostic<"unknown-property">): readonly Fix[] {
+export function removeProperty(
+  program: Program,
+  diagnostic: Diagnostic<"unknown-property" | "invalid-score">,
+): readonly Fix[] {
   return diagnostic.data?.kind === "remove" ? removeSetting(program, diagnostic) : []
 }
 

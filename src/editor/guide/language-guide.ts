@@ -39,6 +39,7 @@ export const pages: Readonly<Record<string, string>> = {
   "tutorial.md": "how do I begin?",
   "files.md": "how do I send files, and where are they kept?",
   "releases.md": "how do I try a new version on a share of the runs?",
+  "scores.md": "how do I judge runs after they have completed?",
   "waits.md": "how does a run wait for a time, or for an event?",
   "workflows.md": "how does a folder become an API with types?",
 }

@@ -21,6 +21,7 @@ import { rerunRoute } from "./rerun.ts"
 import { runActionRoutes } from "./run-actions.ts"
 import { runListRoute } from "./run-list.ts"
 import { runRoutes } from "./runs.ts"
+import { scoreRoutes } from "./scores.ts"
 import { sourceRoutes } from "./source.ts"
 import { spendingRoutes } from "./spending.ts"
 import { triggerRoutes } from "./triggers.ts"
@@ -59,6 +60,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   hookRoutes(app, parts, limit, server.maxBody)
   spendingRoutes(app, parts, server)
   runListRoute(app, parts, isOpenToAll)
+  scoreRoutes(app, parts, isOpenToAll)
   runActionRoutes(app, parts, actions, isOpenToAll)
   erasureRoutes(app, parts, actions, mayOperate)
   questionRoutes(app, parts, isOpenToAll)

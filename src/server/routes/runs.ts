@@ -15,6 +15,7 @@ import {
 } from "../../api/runs.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { RunOptions } from "../../ports/store.ts"
+import type { Score } from "../../ports/scores.ts"
 import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
 import { readCallRequest } from "../../run/call-request.ts"
@@ -44,7 +45,8 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       const record = await parts.runs.record(run_id)
       if (record === null) throw noSuchRun()
       const notices = await parts.store.outbox.ofRun(run_id)
-      return { ...toAnswer(record, notices), ...(request.isOperator && { caller: record.row.caller }) }
+      const scores = record.row.finished_at === null ? [] : await parts.store.scores.of(run_id)
+      return { ...toAnswer(record, notices, scores), ...(request.isOperator && { caller: record.row.caller }) }
     })
   })
 
@@ -144,6 +146,7 @@ function givenOptions(options: RunOptions): JsonObject {
 function toAnswer(
   { row, status, state, rerun_of, waiting_for, batches }: RunRecord,
   notices: readonly Notice[],
+  scores: readonly Score[],
 ): RunAnswer {
   return {
     run_id: row.run_id,
@@ -162,6 +165,7 @@ function toAnswer(
     rerun_of,
     ...(waiting_for !== null && { waiting_for }),
     batches: [...batches],
+    scores: [...scores],
     notifications: notices.map((notice) => ({
       type: noticeType(notice),
       status: notice.status,

@@ -63,7 +63,7 @@ function rowOf(by: SpendingKey, { name, runs, tokens, cost }: Spending): Spendin
 }
 
 /** A day without a time begins `dayAddsMs` later. */
-function readTime(text: string, name: string, dayAddsMs: number): number {
+export function readTime(text: string, name: string, dayAddsMs: number): number {
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
   // An unescaped `+` of a query arrives as a blank.
   const ms = parseTime(isDay ? `${text}T00:00:00Z` : text.replace(" ", "+"))

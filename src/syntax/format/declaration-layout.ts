@@ -129,6 +129,13 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
         layOutExpression(builder, declaration.when.condition)
       }
       return layOutBody(builder, declaration.body)
+    case "score":
+      builder.name(declaration.name)
+      if (declaration.when !== undefined) {
+        takeWord(builder)
+        layOutExpression(builder, declaration.when.condition)
+      }
+      return layOutBody(builder, declaration.body)
     case "tests":
       return layOutExpression(builder, declaration.file)
     case "test":

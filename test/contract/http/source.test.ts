@@ -226,6 +226,8 @@ describe("the other routes", async () => {
       "/runs/actions/{id}",
       "/erase",
       "/erase/{id}",
+      "/execute/{run_id}/scores",
+      "/scores",
       "/budgets",
       "/spending",
       "/v1/models",

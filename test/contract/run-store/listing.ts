@@ -93,6 +93,7 @@ export function listing(onBench: OnBench): void {
       started_by: "request",
       status: "queued",
       error_kind: null,
+      scores: [],
       trigger: null,
       created_at: 30,
       finished_at: null,
