@@ -23,6 +23,8 @@ export type BatchSubmission =
   | { readonly outcome: "refused" }
   /** It was surely not made. */
   | { readonly outcome: "failed"; readonly answer: BatchAnswer }
+  /** It was surely not made, because the backend has no room for it now. */
+  | { readonly outcome: "busy"; readonly retryAfterMs: number | null }
   /** Nobody knows whether it was made. */
   | { readonly outcome: "unknown"; readonly answer: BatchAnswer }
 
@@ -67,10 +69,13 @@ export interface ModelBatches {
 /** A vendor's answer that says nothing about the batch. */
 export class BatchTrouble extends Error {
   readonly answer: BatchAnswer
+  /** How long the vendor asks to wait. */
+  readonly retryAfterMs: number | null
 
-  constructor(answer: BatchAnswer) {
+  constructor(answer: BatchAnswer, retryAfterMs: number | null = null) {
     super(`The model backend answered ${answer.status}`)
     this.name = "BatchTrouble"
     this.answer = answer
+    this.retryAfterMs = retryAfterMs
   }
 }

@@ -26,9 +26,11 @@ async function ran(
     readonly more?: string
     readonly options?: Partial<RunOptions>
     readonly fault?: BatchVendorServer["fault"]
+    /** By how much the vendor's clock is ahead. */
+    readonly aheadMs?: number
   } = {},
 ): Promise<Ran> {
-  const vendor = new BatchVendorServer()
+  const vendor = new BatchVendorServer(undefined, about.aheadMs)
   if (about.fault !== undefined) vendor.fault = about.fault
   const endpoint = await vendor.start()
   const store = sharedStore()
@@ -99,6 +101,57 @@ test("a batch whose making was not answered is looked for, and not made again", 
     boughtOnce(outcome, 8)
     assert.equal(made, 1)
   }
+})
+
+for (const kind of ["openai", "anthropic"]) {
+  for (const aheadMs of [-7_200_000, 7_200_000]) {
+    test(`the clock of a vendor may be wrong: ${kind} ${aheadMs}`, async (t) => {
+      let made = 0
+      const outcome = await ran(t, 8, {
+        kind,
+        aheadMs,
+        fault: ({ method, path }, reply) =>
+          method === "POST" && path.endsWith("batches") && made++ === 0 ? reply().then(() => "hang up") : null,
+      })
+      boughtOnce(outcome, 8)
+      assert.equal(made, 1)
+    })
+  }
+
+  test(`a vendor that has no room for a batch is asked again: ${kind}`, async (t) => {
+    let refused = 0
+    const busy = { error: { type: "rate_limit_error", message: "Too many." } }
+    const outcome = await ran(t, 8, {
+      kind,
+      // One answer in two says how long to wait.
+      fault: ({ method, path }) => {
+        if (method !== "POST" || !/files$|batches$/.test(path) || refused >= 4) return null
+        const headers = refused++ % 2 === 0 ? {} : { "retry-after": "60" }
+        return Promise.resolve({ status: 429, headers, body: JSON.stringify(busy) })
+      },
+    })
+    boughtOnce(outcome, 8)
+    const { events } = outcome
+    assert.equal(refused, 4)
+    assert.deepEqual(
+      typesOf(events).filter((type) => type === "agent_retried" || type === "batch_left"),
+      [],
+    )
+    assert.equal(dataOf(events, "batch_submitted").length, 1)
+  })
+}
+
+test("a key without a quota for batches fails as for direct calls", async (t) => {
+  const error = { code: "insufficient_quota", message: "You exceeded your current quota." }
+  const { events } = await ran(t, 8, {
+    fault: ({ method, path }) =>
+      method === "POST" && path.endsWith("files")
+        ? Promise.resolve({ status: 429, headers: {}, body: JSON.stringify({ error }) })
+        : null,
+  })
+  const last = events.at(-1)
+  assert.ok(last?.type === "workflow_failed")
+  assert.match(last.data.error.message, /insufficient_quota/)
 })
 
 test("items that fail at the vendor are sent again, in a batch of their own", async (t) => {

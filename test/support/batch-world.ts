@@ -49,10 +49,12 @@ export class BatchVendorServer {
   readonly requests: VendorRequest[] = []
   fault: Fault = () => null
   readonly #model
+  readonly #now: () => number
   readonly #server = createServer((request, response) => void this.#answer(request, response))
 
-  constructor(batchSeconds = 5) {
-    this.#model = createDemoModel({ batchSeconds, now: () => fastClock.now() })
+  constructor(batchSeconds = 5, aheadMs = 0) {
+    this.#now = () => fastClock.now() + aheadMs
+    this.#model = createDemoModel({ batchSeconds, now: this.#now })
   }
 
   async start(): Promise<string> {
@@ -80,7 +82,7 @@ export class BatchVendorServer {
     const reply = () => this.#reply(asked)
     const made = await (this.fault(asked, reply) ?? reply())
     if (made === "hang up") return void response.destroy()
-    response.writeHead(made.status, made.headers).end(textOf(made))
+    response.writeHead(made.status, { date: new Date(this.#now()).toUTCString(), ...made.headers }).end(textOf(made))
   }
 
   async #reply({ method, path, body }: VendorRequest): Promise<DemoReply> {

@@ -22,7 +22,7 @@ export const anthropicBatches: BatchApi = {
       const list = await vendor.json(`/messages/batches?limit=${pageSize}${after}`)
       const data = Array.isArray(list["data"]) ? list["data"].filter(isJsonObject) : []
       for (const batch of data) {
-        if (Date.parse(textIn(batch, "created_at")) < since) return found
+        if (Date.parse(textIn(batch, "created_at")) < since + vendor.aheadMs) return found
         if (requestsOf(batch) !== calls) continue
         if (!hasEnded(batch)) found = "maybe"
         else if (await begins(vendor, textIn(batch, "id"), `${id}-`)) return { provider_id: textIn(batch, "id") }

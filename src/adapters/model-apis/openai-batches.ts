@@ -40,7 +40,7 @@ export function openAiBatches(path: string): BatchApi {
         if (first === undefined || last === undefined || list["has_more"] !== true) return "none"
         const [newest, oldest] = [numberIn(first, "created_at"), numberIn(last, "created_at")]
         // The newest come first, as far as anybody knows.
-        if (oldest * 1000 < since && newest >= oldest) return "none"
+        if (oldest * 1000 < since + vendor.aheadMs && newest >= oldest) return "none"
         after = `&after=${encodeURIComponent(textIn(last, "id"))}`
       }
       return "maybe"

@@ -11,8 +11,10 @@ import {
   type BatchLook,
   type BatchSearch,
   type BatchSubmission,
+  type BatchTarget,
 } from "../../ports/model-batches.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
+import { readRetryAfter } from "./retry-delay.ts"
 
 /** A vendor's batch API, as one of the model APIs has it. */
 export interface BatchApi {
@@ -46,19 +48,27 @@ export class BatchVendor {
   readonly #headers: Readonly<Record<string, string>>
   readonly #signal: AbortSignal
   readonly #gate: Gate
+  readonly #now: () => number
+  #aheadMs = 0
 
   constructor(
     egress: Egress,
     endpoint: string,
     headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-    gate: Gate,
+    { signal, gate }: Pick<BatchTarget, "signal" | "gate">,
+    now: () => number,
   ) {
     this.#egress = egress
     this.#endpoint = endpoint.endsWith("/") ? endpoint.slice(0, -1) : endpoint
     this.#headers = headers
     this.#signal = signal
     this.#gate = gate
+    this.#now = now
+  }
+
+  /** Milliseconds by which the clock of the vendor is ahead of ours, as far as its last answer told. */
+  get aheadMs(): number {
+    return this.#aheadMs
   }
 
   /** The JSON of an answer. Rejects with a `BatchTrouble` for a status that is none of success. */
@@ -98,9 +108,12 @@ export class BatchVendor {
       bodyStays: true,
       limits: { firstByteMs: callMs, silenceMs: callMs, totalMs: 5 * callMs, max_bytes },
     })
+    const date = Date.parse(response.headers["date"] ?? "")
+    if (!Number.isNaN(date)) this.#aheadMs = date - this.#now()
     if (response.status >= 200 && response.status <= 299) return response
+    const retryAfterMs = readRetryAfter(response.headers, this.#now())
     const text = await response.text().catch(() => "")
-    throw new BatchTrouble({ status: response.status, body: text.slice(0, largestError) })
+    throw new BatchTrouble({ status: response.status, body: text.slice(0, largestError) }, retryAfterMs)
   }
 }
 
@@ -114,6 +127,8 @@ export async function submission(submit: () => Promise<string>, signal: AbortSig
       const { answer } = error
       const status = answer.status ?? 0
       if (status === 404 || status === 405 || status === 501) return { outcome: "refused" }
+      if ((status === 429 || status === 529) && !answer.body.includes("insufficient_quota"))
+        return { outcome: "busy", retryAfterMs: error.retryAfterMs }
       const isSure = status >= 400 && status < 500 && status !== 408
       return { outcome: isSure ? "failed" : "unknown", answer }
     }

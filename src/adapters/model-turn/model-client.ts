@@ -57,12 +57,13 @@ export function createModelClient(options: ModelClientOptions): ModelClient & { 
     }
   }
 
-  function batchesAt({ backend, run_id, signal, gate }: BatchTarget): readonly [BatchApi, BatchVendor] {
+  function batchesAt(own: BatchTarget): readonly [BatchApi, BatchVendor] {
+    const { backend, run_id } = own
     const api = options.api(backend.api)
     const { egress, endpoint } = targetOf({ backend, run_id, path: "" }, api)
     if (api.batches === undefined) throw failure("provider_error", "", `There are no batches for ${api.name}`)
     const headers = { ...api.headers(backend), ...backend.headers }
-    return [api.batches, new BatchVendor(egress, endpoint, headers, signal, gate)]
+    return [api.batches, new BatchVendor(egress, endpoint, headers, own, () => clock.now())]
   }
 
   const batches: ModelBatches = {

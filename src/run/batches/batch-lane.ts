@@ -20,7 +20,7 @@ import {
   type LaneClaims,
   type RunContext,
 } from "../context/run-context.ts"
-import { cancelMs, firstBatchAt, lateAt, nextPoll } from "./batch-times.ts"
+import { cancelMs, firstBatchAt, lateAt, longestPollMs, nextPoll } from "./batch-times.ts"
 import { customId, iterationOf, targetOf, type OpenBatch, type SeatedCall } from "./open-batch.ts"
 
 type LeftFor = EventData["batch_left"]["reason"]
@@ -395,10 +395,25 @@ export class BatchLane {
         return this.#leave(this.#close(batch), "refused")
       case "failed":
         return this.#giveAll(batch, made.answer)
+      case "busy":
+        this.#failing(this.#submitLater(batch, ready, made.retryAfterMs))
+        return
       case "unknown":
         // The run may park meanwhile.
         this.#failing(this.#search(batch, ready, made.answer))
     }
+  }
+
+  /** The vendor has no room for a batch now. It is asked again as long as there is time; the run may park meanwhile. */
+  async #submitLater(batch: OpenBatch, ready: readonly ReadyCall[], retryAfterMs: number | null): Promise<void> {
+    if (this.#isLate()) {
+      this.#over ??= "late"
+      return this.#leave(this.#close(batch), "late")
+    }
+    batch.progress = { status: "busy", completed: 0, failed: 0 }
+    await this.#untilPoll(batch, retryAfterMs ?? 0)
+    this.#running.signal.throwIfAborted()
+    await this.#submitOnce(batch, ready)
   }
 
   async #accepted(batch: OpenBatch, provider_id: string, ready: readonly ReadyCall[]): Promise<void> {
@@ -476,10 +491,10 @@ export class BatchLane {
     return this.#running.ports.clock.now() >= lateAt(this.#node, this.#firstAt) + byMs
   }
 
-  #untilPoll(batch: OpenBatch): Promise<void> {
+  #untilPoll(batch: OpenBatch, leastMs = 0): Promise<void> {
     const now = this.#running.ports.clock.now()
     const late = lateAt(this.#node, this.#firstAt ?? now)
-    const next = nextPoll(batch.sentAt, now)
+    const next = Math.max(nextPoll(batch.sentAt, now), now + Math.min(leastMs, longestPollMs))
     const due_at = now < late ? Math.min(next, late) : now + latePollMs
     const { id, progress } = batch
     return untilAlarm(this.#running, { kind: "batch", id, key: null, due_at, ...(progress !== null && { progress }) })

@@ -4,7 +4,7 @@ import type { ReplayState } from "../../log/replay-state.ts"
 // When a vendor is asked, and when a batch is late.
 
 const firstPollMs = 10_000
-const longestPollMs = 300_000
+export const longestPollMs = 300_000
 /** So long before the end of `within_hours` what is left is called directly. */
 const spareMs = 30 * 60_000
 /** So long a batch that is cancelled may take to end. */

@@ -39,11 +39,10 @@ export class PriceList {
   }
 }
 
-/** A prefix ends where a segment does: `https://a.example` is not the beginning of `https://a.example.org`. */
+/** A prefix ends where a segment does: `https://a.example` is not the beginning of `https://a.example.org`. A slash at its end says nothing. */
 export function isUnderPrefix(endpoint: string, prefix: string): boolean {
-  return (
-    endpoint.startsWith(prefix) && (prefix.endsWith("/") || ["", "/", "?"].includes(endpoint.charAt(prefix.length)))
-  )
+  const own = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix
+  return endpoint.startsWith(own) && ["", "/", "?"].includes(endpoint.charAt(own.length))
 }
 
 /** The list that a parsed file has, or what is wrong with it: the end of a sentence that begins with the file's name. */

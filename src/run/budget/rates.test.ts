@@ -220,6 +220,43 @@ test("without its word the pause doubles with each refusal, and an answer begins
   assert.equal(admitted.at(-1), "after d")
 })
 
+test("calls that were under way together and are refused together are one refusal", async () => {
+  const { ask, admitted, calls, pass } = desk()
+  const burst = (name: string) => Array.from({ length: 20 }, (_, n) => `${name}${n}`)
+  for (const [name, pauseMs] of [
+    ["first", 500],
+    ["second", 1000],
+  ] as const) {
+    for (const one of burst(name)) ask(one)
+    await pass(10)
+    for (const one of burst(name)) {
+      calls.get(one)?.holdBack(null)
+      calls.get(one)?.ended(null, false)
+      await pass(1)
+    }
+    ask(`after ${name}`)
+    // The pause began with the first refusal.
+    await pass(pauseMs - 21)
+    assert.equal(admitted.at(-1), `${name}19`)
+    await pass(1)
+    assert.equal(admitted.at(-1), `after ${name}`)
+  }
+  // It was under way before the refusal.
+  ask("early")
+  await pass(10)
+  calls.get("after second")?.holdBack(null)
+  await pass(2000)
+  calls.get("early")?.ended(5, true)
+  ask("late")
+  await pass(1)
+  calls.get("late")?.holdBack(null)
+  ask("last")
+  await pass(3_999)
+  assert.equal(admitted.at(-1), "late")
+  await pass(1)
+  assert.equal(admitted.at(-1), "last")
+})
+
 test("a run that stops leaves its place to the next", async () => {
   const { ask, admitted, end, rates } = desk()
   const rate = { concurrency: 1 }

@@ -50,8 +50,9 @@ interface Line {
   readonly everyone: StatedRates
   readonly callers: Map<string, StatedRates>
   pausedUntil: number
-  /** Refusals in a row that did not say how long to wait. */
+  /** Pauses in a row whose length the backend did not say, and when the last of them began. */
   strikes: number
+  struckAt: number
   /** Calls under way or waiting. */
   inUse: number
 }
@@ -193,24 +194,34 @@ export class Rates {
   #admit(waiter: Waiter): PacedCall {
     const { call, line } = waiter
     const entries = this.#windows(waiter).map((window) => window.begin(call.tokens))
+    const began = this.#clock.monotonic()
     let over = false
     return {
-      holdBack: (ms) => this.#pause(line, ms),
+      holdBack: (ms) => this.#pause(line, ms, began),
       ended: (tokens, answered) => {
         if (over) return
         over = true
         line.inUse--
-        if (answered) line.strikes = 0
+        // An answer to a call that began before the last refusal says nothing about the time after it.
+        if (answered && began >= line.struckAt) line.strikes = 0
         for (const entry of entries) entry.end(tokens)
         if (this.#count > 0) this.#serve()
       },
     }
   }
 
-  /** Without the backend's own word the pause doubles with each refusal, and everyone shares it. */
-  #pause(line: Line, ms: number | null): void {
+  /**
+   * Without the backend's own word the pause doubles with each refusal, and everyone shares it. Calls that were under way together are refused together: that counts
+   * as one.
+   */
+  #pause(line: Line, ms: number | null, began: number): void {
+    const now = this.#clock.monotonic()
+    if (ms === null) {
+      if (began < line.struckAt) return
+      line.struckAt = now
+    }
     const pauseMs = ms ?? firstPauseMs * 2 ** Math.min(line.strikes++, 7)
-    line.pausedUntil = Math.max(line.pausedUntil, this.#clock.monotonic() + Math.min(pauseMs, maxPauseMs))
+    line.pausedUntil = Math.max(line.pausedUntil, now + Math.min(pauseMs, maxPauseMs))
   }
 
   /** Lets in all whose turn it is, and sleeps until the next may go. */
@@ -356,6 +367,7 @@ export class Rates {
       callers: new Map(),
       pausedUntil: 0,
       strikes: 0,
+      struckAt: Number.NEGATIVE_INFINITY,
       inUse: 0,
     }
     this.#lines.set(key, line)

@@ -51,6 +51,36 @@ test("a run that waits for a batch is a 202 with its id, its record shows the ba
   assert.equal(vendor.count("POST", /cancel$/), 1)
 })
 
+test("metrics count batches, and items by how their model was called", async (t) => {
+  let refuses = false
+  const vendor = new BatchVendorServer(100_000_000)
+  vendor.fault = ({ path }) =>
+    refuses && /files|batches/.test(path) ? Promise.resolve({ status: 404, headers: {}, body: "{}" }) : null
+  const source = batchSource(await vendor.start())
+  const service = await startService()
+  t.after(() => vendor.close())
+  const counts = async (): Promise<Record<string, number>> => {
+    const text = await (await service.get("/metrics")).text()
+    const lines = [...text.matchAll(/^wire_batch(?:es|_items)_total\{(?:event|way)="(\w+)"\} (\d+)$/gm)]
+    return Object.fromEntries(lines.map(([, label, count]) => [label, Number(count)]))
+  }
+  const none = { prepared: 0, submitted: 0, repeated: 0, batch: 0, late: 0, few: 0, refused: 0 }
+  assert.deepEqual(await counts(), none)
+  const begin = (count: number) =>
+    service.post("/execute", { workflow_source: source, input: { tickets: tickets(count) } })
+  const waiting = await begin(8)
+  assert.equal(waiting.status, 202)
+  const seven = { ...none, prepared: 1, submitted: 1, batch: 7 }
+  assert.deepEqual(await counts(), seven)
+  assert.equal((await begin(3)).status, 200)
+  assert.deepEqual(await counts(), { ...seven, few: 3 })
+  refuses = true
+  assert.equal((await begin(6)).status, 200)
+  assert.deepEqual(await counts(), { ...seven, few: 3, prepared: 2, refused: 6 })
+  const { run_id } = (await waiting.json()) as Waiting
+  await service.post(`/execute/${run_id}/cancel`, {})
+})
+
 test("the items of a batch reserve from the caller's budget together, and make one batch", async (t) => {
   const vendor = new BatchVendorServer(100_000_000)
   const source = batchSource(await vendor.start())

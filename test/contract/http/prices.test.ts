@@ -54,7 +54,8 @@ describe("prices", async () => {
       file,
       JSON.stringify({
         [own]: { "test-model": { input: 5, output: 5 } },
-        [backend.endpoint]: { "test-model": { ...listed, written: 2 } },
+        // A slash at the end says nothing.
+        [`${backend.endpoint}/`]: { "test-model": { ...listed, written: 2 } },
         // The beginning of the address, but not up to the end of a segment.
         [`${backend.endpoint}`.slice(0, -1)]: { "test-model": { input: 7, output: 7 } },
       }),
@@ -71,6 +72,38 @@ describe("prices", async () => {
     const completed = events.find(({ type }) => type === "agent_completed")
     const calls = completed?.data["calls"] as { price: object }[] | undefined
     assert.deepEqual(calls?.[0]?.price, { ...listed, written: 2, batch: 1, hosted: {} })
+  })
+
+  it("of written tokens are those of Anthropic where none is stated: a quarter more, and twice as much for an hour", async (t) => {
+    const { backend } = await fakeBackend(t, () =>
+      json({
+        type: "message",
+        role: "assistant",
+        content: [{ type: "text", text: '{"message":"x"}' }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 100, cache_read_input_tokens: 600, cache_creation_input_tokens: 300, output_tokens: 10 },
+      }),
+    )
+    const cost = async (priced: typeof service, model: string): Promise<unknown> => {
+      const source = oneAgent(backend.endpoint).replace("from openai", "from anthropic").replace('"test-model"', model)
+      const request = { workflow_source: source, input: ada }
+      const events = await allEvents(await priced.post("/execute", request, { accept: "text/event-stream" }))
+      return (events.at(-1)?.data["usage"] as { cost: number } | undefined)?.cost
+    }
+    const expected = (factor: number): number => (100 * 10 + 600 * 1 + 300 * 10 * factor + 10 * 100) / 1e6
+    const price = "{ input: 10 cached: 1 output: 100 }"
+    assert.equal(await cost(service, `"test-model" price ${price}`), expected(1.25))
+    assert.equal(await cost(service, `"test-model" prompt_cache: "1h" price ${price}`), expected(2))
+    const stated = `"test-model" prompt_cache: "1h" price { input: 10 cached: 1 written: 30 output: 100 }`
+    assert.equal(await cost(service, stated), expected(3))
+    // Those of the operator, too.
+    await writeFile(
+      file,
+      JSON.stringify({ [backend.endpoint]: { "test-model": { input: 10, cached: 1, output: 100 } } }),
+    )
+    const ofOperator = await startService({ PRICES: file })
+    assert.equal(await cost(ofOperator, '"test-model"'), expected(1.25))
+    assert.equal(await cost(ofOperator, '"test-model" prompt_cache: "1h"'), expected(2))
   })
 
   it("are needed for a limit on cost", async (t) => {
