@@ -138,6 +138,7 @@ const listed = {
   until: null,
   error_kind: null,
   previews: false,
+  score: null,
   limit: 10,
   after: null,
 } as const
