@@ -75,6 +75,11 @@ export interface FileStore {
   list(caller: string, limit: number, after: number): Promise<readonly StoredFile[]>
   /** The files of a run that are still there, in the order in which it got them. */
   ofRun(run_id: string): Promise<readonly (StoredFile & FileUse)[]>
+  /**
+   * In one step: the run refers to these files, which its step took over from another run, or (`step` is null) got. False, and nothing is stored, where one of them is
+   * not the caller's, or is gone.
+   */
+  use(run_id: string, caller: string, files: readonly string[], step: string | null): Promise<boolean>
   /** The runs that use a file. */
   runsOf(file_id: string): Promise<readonly string[]>
   /** In one step: the file is gone, and its object goes later, unless another file has the same contents. */

@@ -1,5 +1,5 @@
 import { objectGraceMs, type AddedFile, type FileDeletion } from "../ports/file-store.ts"
-import type { AddFileOperation, DeleteFileOperation, ForgetObjectsOperation } from "./operations.ts"
+import type { AddFileOperation, DeleteFileOperation, ForgetObjectsOperation, UseFilesOperation } from "./operations.ts"
 import { all, get, insert, run, type Row, type Steps } from "./sql.ts"
 
 // Files, each inside of a transaction of the writer.
@@ -90,6 +90,14 @@ export function* useFiles(run_id: string, files: readonly number[], step: string
     )
     yield* run("UPDATE files SET refs = refs + ? WHERE num = ?", added, file)
   }
+}
+
+/** Files that a run takes over from another one: all of them, or none. */
+export function* useStoredFiles({ run_id, caller, files, step }: UseFilesOperation): Steps<boolean> {
+  const found = yield* numbersOfFiles(caller, files)
+  if ("missing" in found) return false
+  yield* useFiles(run_id, found.numbers, step)
+  return true
 }
 
 /** `listed`: what selects the numbers of runs that are deleted, with their JSON text as the first value. */

@@ -419,6 +419,14 @@ export interface AddFileOperation extends Blobs<
   readonly made: { readonly run_id: string; readonly step: string | null } | null
 }
 
+export interface UseFilesOperation extends Blobs<readonly []> {
+  readonly kind: "use files"
+  readonly run_id: string
+  readonly caller: string
+  readonly files: readonly string[]
+  readonly step: string | null
+}
+
 export interface DeleteFileOperation extends Blobs<readonly []> {
   readonly kind: "delete file"
   readonly file_id: string

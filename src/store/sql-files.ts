@@ -89,6 +89,10 @@ export class SqlFiles implements FileStore {
     }))
   }
 
+  use(run_id: string, caller: string, files: readonly string[], step: string | null): Promise<boolean> {
+    return this.#medium.send({ kind: "use files", run_id, caller, files, step, blobs: [] })
+  }
+
   async runsOf(file_id: string): Promise<readonly string[]> {
     const rows = await this.#medium.read(
       all(

@@ -3,9 +3,10 @@ import { addUsage } from "../log/usage.ts"
 import type { UsageChange } from "../log/usage-after.ts"
 import { firstFence, type Deletion } from "../ports/store.ts"
 import { claim, claimParked, release, renew, type LeaseRules } from "./lease-writer.ts"
-import { addFile, deleteFile, forgetObjects, numbersOfFiles, useFiles } from "./file-writer.ts"
+import { addFile, deleteFile, forgetObjects, numbersOfFiles, useFiles, useStoredFiles } from "./file-writer.ts"
 import type {
   AddFileOperation,
+  UseFilesOperation,
   DeleteFileOperation,
   ForgetObjectsOperation,
   AddActionOperation,
@@ -140,6 +141,7 @@ export class Writes {
     "sweep leftovers": () => sweepLeftovers(),
     "sweep ages": (operation: SweepOperation) => sweepAges(operation),
     "add file": (operation: AddFileOperation) => addFile(operation),
+    "use files": (operation: UseFilesOperation) => useStoredFiles(operation),
     "delete file": (operation: DeleteFileOperation) => deleteFile(operation),
     "forget objects": (operation: ForgetObjectsOperation) => forgetObjects(operation),
     "write trigger": (operation: WriteTriggerOperation) => writeTrigger(operation),

@@ -417,6 +417,7 @@ export class SimulatedStore implements RunStore {
     one: (file_id) => this.#send(() => this.#store.files.one(file_id)),
     list: (caller, limit, after) => this.#send(() => this.#store.files.list(caller, limit, after)),
     ofRun: (run_id) => this.#send(() => this.#store.files.ofRun(run_id)),
+    use: (run_id, caller, files, step) => this.#send(() => this.#store.files.use(run_id, caller, files, step)),
     runsOf: (file_id) => this.#send(() => this.#store.files.runsOf(file_id)),
     delete: (file_id) => this.#send(() => this.#store.files.delete(file_id)),
     dueObjects: (limit) => this.#send(() => this.#store.files.dueObjects(limit)),

@@ -81,9 +81,13 @@ export class MemoryFiles implements FileStore {
   }
 
   useInputs(run_id: string, ids: readonly string[]): void {
+    this.#refer(run_id, ids, useOf(null))
+  }
+
+  #refer(run_id: string, ids: readonly string[], how: FileUse): void {
     for (const id of ids) {
       const held = this.#files.get(id)
-      if (held !== undefined) use(held, run_id, useOf(null))
+      if (held !== undefined) use(held, run_id, how)
     }
   }
 
@@ -124,6 +128,12 @@ export class MemoryFiles implements FileStore {
       }
     }
     return found.toSorted((a, b) => Number(a.origin === "made") - Number(b.origin === "made"))
+  }
+
+  async use(run_id: string, caller: string, files: readonly string[], step: string | null): Promise<boolean> {
+    if (this.missing(caller, files) !== undefined) return false
+    this.#refer(run_id, files, useOf(step))
+    return true
   }
 
   async runsOf(file_id: string): Promise<readonly string[]> {

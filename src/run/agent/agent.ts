@@ -1,9 +1,11 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import { adoptFiles } from "../context/adopt-files.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Message } from "../../log/messages.ts"
 import { assistantText, userText } from "../../log/messages.ts"
 import type { ModelWatch } from "../../ports/model.ts"
-import { RunFailure, wireError } from "../../ports/run-failure.ts"
+import { failure, RunFailure, wireError } from "../../ports/run-failure.ts"
 import { priceOf } from "../context/backends.ts"
 import { decide } from "../values/condition.ts"
 import { evaluatePure, evaluateToKeep } from "../values/evaluate-effects.ts"
@@ -246,7 +248,14 @@ class AgentStep {
     const isContinued = prepared.continued.has(name)
     const found = earlier.takeStep(id, iteration ?? null, facts, isContinued)
     if (found === undefined) return undefined
-    const { output, history, given } = found
+    const { history, given } = found
+    const left = { step: id, type: this.#node.output, value: found.output, history: isContinued ? history : null }
+    const adopting = adoptFiles(running, left)
+    const output = adopting === null ? found.output : await adopting
+    if (output === undefined) {
+      if (given !== true) return undefined
+      throw failure("input_error", this.#caller.path, "A file of the given result is not one of yours, or is gone")
+    }
     keepOutput(running, output, this.#caller.path)
     keepHistory(running, this.#node, history ?? [])
     const asShown = shown(output)
@@ -277,7 +286,16 @@ class AgentStep {
     // A step that has already spoken with its model goes on with it.
     if (caches && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
       const found = await cachedAgent(running, facts)
-      if (found !== null) return this.#completed(found.output, found.history, true)
+      const isContinued = running.prepared.continued.has(node.name)
+      const left = found && {
+        step: node.id,
+        type: node.output,
+        value: found.output,
+        history: isContinued ? found.history : null,
+      }
+      const adopting = left && adoptFiles(running, left)
+      const output = adopting === null ? found?.output : await adopting
+      if (found !== null && isJsonObject(output)) return this.#completed(output, found.history, true)
     }
 
     const before =

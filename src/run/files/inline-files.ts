@@ -7,31 +7,19 @@ import type { SentRequest } from "../../ports/sent-request.ts"
 import { fileIdIn } from "../../types/file-value.ts"
 import type { Files } from "./files.ts"
 import { noFiles, ownFile } from "./run-files.ts"
+import { storedFilesIn } from "./stored-files-in.ts"
 
 /** A model client that puts the contents of files where a conversation names them, for the time of the call. */
 export function inlineFiles(model: ModelClient, files: Files | null): ModelClient {
   return {
     turn(request, watch) {
-      const found = filesIn(request.input)
+      const found = storedFilesIn(request.input)
       return found.size === 0 ? model.turn(request, watch) : turnWith(model, files, found, request, watch)
     },
   }
 }
 
 type Found = ReadonlyMap<string, StoredContents>
-
-/** The files that a conversation names, by id. */
-function filesIn(messages: readonly Message[]): Found {
-  const found = new Map<string, StoredContents>()
-  for (const message of messages) {
-    if (message.role !== "user") continue
-    for (const part of message.parts) {
-      const file_id = part.type === "text" ? null : fileIdIn(part.url)
-      if (part.type !== "text" && part.stored !== undefined && file_id !== null) found.set(file_id, part.stored)
-    }
-  }
-  return found
-}
 
 async function turnWith(
   model: ModelClient,

@@ -33,7 +33,8 @@ export async function renderPrompt(
   if (host === null) throw new Error(`Prompt ${name} was not looked up at the start of the run`)
   const { values, shown: shownValues } = await bound()
   const facts = factsOfEffect(running, running.plan.prompts[name], shownValues)
-  const reused = reusedEffect(running, { step: `prompt.${name}`, path, ...at, facts })
+  const place = { step: `prompt.${name}`, path, ...at, facts }
+  const reused = running.earlier === null ? undefined : await reusedEffect(running, place)
   if (reused?.kind === "render") return reused.messages
   const startedAt = running.ports.clock.now()
   const ask = (): Promise<readonly PromptMessage[]> => host.render(name, values, running.signal)

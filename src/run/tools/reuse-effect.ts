@@ -2,12 +2,14 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { remembered } from "../../base/remembered.ts"
 import type { RemotePlan, ToolPlan } from "../../plan/plan-shape.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
+import type { Type } from "../../types/types.ts"
 import { effectFacts, type EffectPlace } from "../../log/earlier-run.ts"
 import type { EffectReplayData } from "../../log/replay-data.ts"
 import { placeKey, type EffectReplayState } from "../../log/replay-state.ts"
 import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import type { RunContext } from "../context/run-context.ts"
+import { adoptFiles } from "../context/adopt-files.ts"
 import { namedServer } from "./server-of.ts"
 
 /** A call, read or render of the workflow's own that is about to be made. */
@@ -66,17 +68,35 @@ export function eventPlace({ site, iteration, items }: EffectPlace): {
 }
 
 /** The outcome that an earlier run leaves to this effect, which is then not made; undefined where it must be. */
-export function reusedEffect(running: RunContext, at: EffectAt): EffectReplayData | undefined {
+export async function reusedEffect(
+  running: RunContext,
+  at: EffectAt,
+  type: Type | null = null,
+): Promise<EffectReplayData | undefined> {
   const { step, path, site, facts } = at
   const { earlier, log } = running
   if (earlier === null) return undefined
   const found = earlier.takeEffect(step, path, at, facts)
   if (found === undefined) return undefined
-  const { outcome } = found
+  const outcome = await withFiles(running, step, found.outcome, type)
+  if (outcome === undefined) return undefined
   const output: JsonValue =
     outcome.kind === "render" ? outcome.messages.map(({ text }) => text).join("\n\n") : outcome.value
   const messages = outcome.kind === "render" ? { messages: shownPrompt(outcome.messages) } : {}
   const data = { step, ...eventPlace(at), output: shown(output), run_id: earlier.run_id, ...messages }
   log.add("step_reused", data, { facts, site, outcome })
   return outcome
+}
+
+/** The outcome, once the run refers to its files; undefined where one of them is gone. */
+async function withFiles(
+  running: RunContext,
+  step: string,
+  outcome: EffectReplayData,
+  type: Type | null,
+): Promise<EffectReplayData | undefined> {
+  if (outcome.kind !== "call" || type === null) return outcome
+  const adopting = adoptFiles(running, { step, type, value: outcome.value })
+  const value = adopting === null ? outcome.value : await adopting
+  return value === undefined ? undefined : { ...outcome, value }
 }

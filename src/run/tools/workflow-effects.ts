@@ -64,7 +64,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const facts = factsOfEffect(running, plan, shownValues)
       if (past === undefined) {
         const at = { step: `tool.${expression.tool}`, path, ...place, facts }
-        const reused = reusedEffect(running, at)
+        const reused = running.earlier === null ? undefined : await reusedEffect(running, at, plan.output)
         if (reused?.kind === "call") return reused.value
         // The counts of a resumed run hold what the log holds already.
         if (!countCall(running.siteCalls, expression.site, expression.max_calls)) {
@@ -120,7 +120,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const remote = running.plan.resources[expression.resource]
       const facts = factsOfEffect(running, remote, shownValues)
       const at = { step: `resource.${expression.resource}`, path, ...place, facts }
-      const reused = reusedEffect(running, at)
+      const reused = running.earlier === null ? undefined : await reusedEffect(running, at)
       if (reused?.kind === "read") return reused.value
       const startedAt = running.ports.clock.now()
       const resource = { name: expression.resource, values, path }

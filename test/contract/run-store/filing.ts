@@ -152,6 +152,31 @@ export function filing(onBench: OnBench): void {
     assert.deepEqual(await store.files.totals("ann"), { bytes: 100, files: 1 })
   })
 
+  onBench(
+    "a run takes over files of another run, all or none, and they outlive that run",
+    async ({ store, other, clock }) => {
+      const lease = await created(store, { caller: "ann", run_id: "giver-1" })
+      const file = aFile({ file_id: "file_made2", made: { run_id: "giver-1", step: "agent.write" } })
+      await store.files.add(file)
+      await store.append(lease, [ended(1)])
+      await created(store, { caller: "ann", run_id: "taker-1" })
+      assert.equal(await other.files.use("taker-1", "ann", ["file_made2", "file_gone"], "agent.write"), false)
+      assert.equal(await other.files.use("taker-1", "bob", ["file_made2"], "agent.write"), false)
+      assert.deepEqual(await store.files.runsOf("file_made2"), ["giver-1"])
+      for (let n = 0; n < 2; n++) {
+        assert.equal(await other.files.use("taker-1", "ann", ["file_made2"], "agent.write"), true)
+      }
+      assert.deepEqual(
+        (await store.files.ofRun("taker-1")).map(({ file_id, origin, step }) => [file_id, origin, step]),
+        [["file_made2", "made", "agent.write"]],
+      )
+      assert.equal(await store.delete("giver-1"), "deleted")
+      clock.advance(10 * 365 * 24 * hour)
+      await other.sweep(0)
+      assert.deepEqual(await store.files.runsOf("file_made2"), ["taker-1"])
+    },
+  )
+
   onBench("a file whose time is over goes", async ({ store, other, clock }) => {
     const file = aFile({ expires_at: clock.now() + hour })
     await store.files.add(file)
