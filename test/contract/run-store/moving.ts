@@ -137,6 +137,7 @@ const listed = {
   since: null,
   until: null,
   error_kind: null,
+  score: null,
   previews: false,
   score: null,
   limit: 10,
