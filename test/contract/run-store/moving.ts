@@ -139,7 +139,6 @@ const listed = {
   error_kind: null,
   score: null,
   previews: false,
-  score: null,
   limit: 10,
   after: null,
 } as const
