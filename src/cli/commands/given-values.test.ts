@@ -11,7 +11,7 @@ import { readValues } from "./given-values.ts"
 
 const { plan } = compile(`
 schema tag { label: string  weight: number }
-input { name: string  size: enum { s, l }  more: maybe { n: integer  tags: [schema.tag] }  raw: object }
+input { name: string  size: enum { s, l }  more: maybe { n: integer  tags: [schema.tag] }  raw: object  doc: maybe file  scans: [file] }
 secrets { token: string  pin: integer }
 output { a: input.name }
 `)
@@ -26,7 +26,7 @@ const file = (name: string, text: string | Uint8Array): string => {
 
 function read(flags: ValueFlags, environment: Record<string, string> = {}, stdin = ""): Promise<Values> {
   if (plan === undefined) throw new Error("the source is wrong")
-  return readValues(plan, flags, environment, () => Promise.resolve(stdin))
+  return readValues(plan, flags, environment, () => Promise.resolve(stdin), 64)
 }
 
 test("input from a file, from JSON, from standard input; fields one by one on top of it", async () => {
@@ -76,6 +76,19 @@ test("@FILE is the text of a file, @@ a literal @", async () => {
   })
 })
 
+test("@FILE in a field of type file is the file itself, with its name", async () => {
+  const bytes = Buffer.from([0x25, 0x50, 0x44, 0x46, 0xe4])
+  const given = { data: bytes.toString("base64"), name: "a.pdf" }
+  const pdf = file("a.pdf", bytes)
+  const url = { url: "https://example.com/b.pdf" }
+  const set = [`doc=@${pdf}`, `scans[0]=@${pdf}`, `scans[1]=${JSON.stringify(url)}`, "scans[2]=data:;base64,AAAA"]
+  assert.deepEqual((await read({ set })).input, { doc: given, scans: [given, url, "data:;base64,AAAA"] })
+  assert.deepEqual((await read({ set: ["doc=null"] })).input, { doc: null })
+  assert.deepEqual((await read({ set: [`doc=@${file("64.bin", Buffer.alloc(64))}`] })).input, {
+    doc: { data: Buffer.alloc(64).toString("base64"), name: "64.bin" },
+  })
+})
+
 test("secrets from variables and files, never from the command line itself", async () => {
   const token = file("token.txt", "sk-1\n")
   const secretsFile = file("secrets.json", '{ "token": "sk-0", "pin": 1 }')
@@ -99,6 +112,12 @@ test("mistakes are sentences, and quote no value", async () => {
     [{ set: [`name=@${join(folder, "nowhere.txt")}`] }, /nowhere\.txt cannot be read \(no such file\)/],
     [{ set: [`name=@${folder}`] }, /cannot be read \(a folder\)/],
     [{ set: [`name=@${file("latin1.txt", Buffer.from([0x61, 0xe4]))}`] }, /latin1\.txt is not valid UTF-8/],
+    [{ set: ["doc=@"] }, /--set doc: name a file after @\.$/],
+    [{ set: ["doc=a.pdf"] }, /--set doc: write @PATH for a file, or \{ "url": "https/],
+    [{ set: [`doc=@${join(folder, "nowhere.pdf")}`] }, /--set doc: .*nowhere\.pdf cannot be read \(no such file\)/],
+    [{ set: [`scans[0]=@${folder}`] }, /--set scans\[0\]: .* cannot be read \(a folder\)/],
+    [{ set: [`doc=@${file("65.bin", Buffer.alloc(65))}`] }, /65\.bin is larger than 64 bytes \(WIRE_MAX_FILE\)/],
+    [{ set: ["scans=@a.pdf"] }, /--set scans: it is a list of files: write scans\[0\]=@a\.pdf/],
     [{ input: join(folder, "nowhere.json") }, /nowhere\.json cannot be read \(no such file\)/],
     [{ input: broken }, /broken\.json is not JSON/],
     [{ input: "[1]" }, /cannot be read/],

@@ -1,5 +1,6 @@
 import { parseInOrder } from "../../base/ordered-object.ts"
 import { Buffer } from "node:buffer"
+import { basename } from "node:path"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -8,7 +9,7 @@ import { resolve, withoutNull } from "../../types/relations.ts"
 import type { Type, TypeTable } from "../../types/types.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
-import { readNamedFile, tooLarge } from "./read-file.ts"
+import { readNamedBytes, readNamedFile, tooLarge } from "./read-file.ts"
 
 export interface ValueFlags {
   readonly input?: string
@@ -22,15 +23,16 @@ export interface Values {
   readonly secrets: JsonObject
 }
 
-/** Input and secrets as the command line gives them. `stdin` is read only when `--input -` asks for it. */
+/** Input and secrets as the command line gives them. `stdin` is read only when `--input -` asks for it, of a field of type `file` at most `maxFile` bytes. */
 export async function readValues(
   plan: Plan,
   flags: ValueFlags,
   environment: Readonly<Record<string, string | undefined>>,
   stdin: () => Promise<string>,
+  maxFile: number,
 ): Promise<Values> {
   const input = flags.input === undefined ? {} : await readInput(flags.input, stdin)
-  for (const assignment of flags.set ?? []) assign(input, assignment, plan)
+  for (const assignment of flags.set ?? []) assign(input, assignment, plan, maxFile)
   const secrets = flags.secretsFile === undefined ? {} : parseObject(readText(flags.secretsFile), flags.secretsFile)
   for (const assignment of flags.secret ?? []) {
     const [name, value] = readSecret(assignment, plan, environment)
@@ -75,8 +77,8 @@ export function parseObject(text: string, name: string): JsonObject {
   return value
 }
 
-/** `files[0].path=a.ts`, `diff=@d.diff`: a value of a text type is taken as it stands, any other as JSON. */
-function assign(input: JsonObject, assignment: string, plan: Plan): void {
+/** `files[0].path=a.ts`, `diff=@d.diff`: a value of a text type is taken as it stands, any other as JSON. A field of type `file` takes the file itself. */
+function assign(input: JsonObject, assignment: string, plan: Plan, maxFile: number): void {
   const { path, keys, text } = readAssignment("--set", assignment)
   const [first] = keys
   const known = plan.input.fields.map(({ name }) => name)
@@ -87,12 +89,36 @@ function assign(input: JsonObject, assignment: string, plan: Plan): void {
     )
   }
   const type = typeAt(plan.input, keys, plan.types)
-  put(input, keys, readValue(textOrFile(text, path), type, plan.types), `--set ${path}`)
+  const value = isFile(type, plan.types)
+    ? fileOf(text, path, maxFile)
+    : readValue(textOrFile(text, path, type, plan.types), type, plan.types)
+  put(input, keys, value, `--set ${path}`)
+}
+
+function isFile(type: Type | null, types: TypeTable): boolean {
+  return type !== null && resolve(withoutNull(type, types), types).kind === "file"
+}
+
+/** `@contract.pdf` is that file; JSON and data URLs are taken as a service takes them. */
+function fileOf(text: string, field: string, maxFile: number): JsonValue {
+  if (!text.startsWith("@")) {
+    if (text.trimStart().startsWith("{") || text.startsWith("data:") || text === "null")
+      return readValue(text, null, {})
+    throw new WrongValue(`--set ${field}: write @PATH for a file, or { "url": "https://…" } for one that is fetched.`)
+  }
+  const path = text.slice(1)
+  if (path === "") throw new WrongValue(`--set ${field}: name a file after @.`)
+  const { bytes, problem } = readNamedBytes(path, maxFile)
+  if (bytes === null) throw new WrongValue(`--set ${field}: ${path} ${problem}.`)
+  return { data: bytes.toString("base64"), name: basename(path) }
 }
 
 /** `@notes.txt` is what the file holds, `@@ada` is the text `@ada`. */
-function textOrFile(text: string, field: string): string {
+function textOrFile(text: string, field: string, type: Type | null, types: TypeTable): string {
   if (!text.startsWith("@")) return text
+  const known = type === null ? null : resolve(withoutNull(type, types), types)
+  if (known?.kind === "array" && isFile(known.element, types))
+    throw new WrongValue(`--set ${field}: it is a list of files: write ${field}[0]=${text}, and so on.`)
   if (text.startsWith("@@")) return text.slice(1)
   if (text === "@") throw new WrongValue(`--set ${field}: name a file after @, or write @@ for a literal @.`)
   return readText(text.slice(1)).replace(/^\uFEFF/, "")

@@ -163,6 +163,7 @@ async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Pr
       },
       process.env,
       () => Promise.resolve(""),
+      0,
     )
     const own = Object.fromEntries(Object.entries(secrets).filter(([key]) => wanted.includes(key)))
     const missing = validateRequest(plan, {}, own)?.issues.filter(({ path }) => path.startsWith("secrets"))

@@ -2,6 +2,7 @@ import { Buffer, isUtf8 } from "node:buffer"
 import { closeSync, openSync, readSync } from "node:fs"
 import { resolve } from "node:path"
 import { fileBytes } from "../../base/limits.ts"
+import { sizeText } from "../../base/size-text.ts"
 import { findInProject, whyNotInProject } from "../../compiler/project-path.ts"
 import { readRegularFile } from "../../compiler/read-regular-file.ts"
 import { whyUnreadable } from "./file-errors.ts"
@@ -25,6 +26,25 @@ export function readNamedFile(path: string): TextRead {
       closeSync(file)
     }
   })
+}
+
+/** The bytes of a file that the user named for a workflow. It may be a pipe. */
+export function readNamedBytes(
+  path: string,
+  most: number,
+): { readonly bytes: Buffer; readonly problem: null } | { readonly bytes: null; readonly problem: string } {
+  try {
+    const file = openSync(path, "r")
+    try {
+      const bytes = readUpTo(file, most + 1)
+      if (bytes.length <= most) return { bytes, problem: null }
+      return { bytes: null, problem: `is larger than ${sizeText(most)} (WIRE_MAX_FILE)` }
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    return { bytes: null, problem: whyUnreadable(error) }
+  }
 }
 
 /** Reads a file that another file of the project names, or that belongs to one: devices and pipes are not read, nor what is outside of the root. */

@@ -22,6 +22,7 @@ import { readStdin, stdinName } from "./read-stdin.ts"
 import { eventLine, isFailedItem, LiveLines, progressLines, seconds, tokensText } from "../terminal/run-progress.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { readValues, readInputStream, type ValueFlags, type Values } from "./given-values.ts"
+import { openOutFolder, writeResultFiles, type WrittenResult } from "./result-files.ts"
 import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor } from "../terminal/terminal.ts"
@@ -35,6 +36,7 @@ interface RunFlags extends ValueFlags, AnswerFlags, EventFlags {
   readonly events?: true
   readonly deltas?: true
   readonly quiet?: true
+  readonly out?: string
   readonly record?: string
   readonly replay?: string
   readonly maxConcurrency?: string
@@ -55,7 +57,7 @@ export function runCommand(command: Command): void {
     .option("-i, --input <file>", "input as a JSON file, as JSON itself, or - for standard input")
     .option(
       "-s, --set <field=value>",
-      "one field of the input (a.b=1, files[0].path=x, text=@FILE, @@ for a literal @); may be repeated",
+      "one field of the input (a.b=1, files[0].path=x, @FILE for what a file holds, or for the file itself in a field of that type; @@ for a literal @); may be repeated",
       several,
     )
     .option("--secrets-file <file>", "secrets as a JSON file")
@@ -65,6 +67,7 @@ export function runCommand(command: Command): void {
     .option("--approve <tool>", "approve every call of this tool; may be repeated", several)
     .option("--event <wait=json>", "the data of the event that a wait is for (paid='{…}'); may be repeated", several)
     .option("--skip-waits", "do not wait for times")
+    .option("--out <folder>", "write the files of the result there; nothing is overwritten")
     .option("--events", "print every event as a line of JSON instead of the result")
     .option("--deltas", "with --events: also the pieces of answers as they come")
     .option("--max-concurrency <n>", "most model and tool calls at a time")
@@ -82,6 +85,7 @@ export function runCommand(command: Command): void {
 Examples:
   wire run hello.wire --set name=Ada
   wire run review.wire --set diff=@d.diff
+  wire run notice.wire --set contract=@contract.pdf --out reports
   wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
   wire run review.wire -i pr.json --events | jq -c .event
   wire run publish.wire --answer review.publish=true --approve send_mail
@@ -102,7 +106,9 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     ? await compileToRun(stdinName, "Not run", await readStdin())
     : await compileToRun(file, "Not run")
   if (isStdin && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
-  let values = await readValues(plan, flags, process.env, () => readInputStream(process.stdin))
+  const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
+  const stdin = (): Promise<string> => readInputStream(process.stdin)
+  let values = await readValues(plan, flags, process.env, stdin, settings.maxFile)
   if (flags.record !== undefined && flags.replay !== undefined) {
     throw new WrongValue("Give --record or --replay, not both.")
   }
@@ -112,16 +118,20 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   const options = readOptions(flags)
   const answers = new GivenAnswers(plan, flags)
   const events = new GivenEvents(plan, flags)
-  const settings = usableSettings({}, { ...process.env, WIRE_STORE: "memory" })
+  if (flags.out !== undefined) openOutFolder(flags.out)
   const { openPrices } = await import("../compose/price-file.ts")
   const { prices } = openPrices(settings)
   const misfit = validateRequest(plan, values.input, values.secrets, options.limits, prices)
   if (misfit !== null) {
-    complain(showError(misfit))
-    complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
-    return 2
+    return refused(misfit)
   }
   return execute(settings, text, plan, values, options, { answers, events }, flags)
+}
+
+function refused(error: WireError): number {
+  complain(showError(error))
+  complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
+  return 2
 }
 
 function readOptions(flags: RunFlags): RunOptions {
@@ -181,13 +191,14 @@ async function execute(
     if (mode === "play" && !existsSync(file)) throw new WrongRecording(`${file}: no such file.`)
     recorded = openRecording(mode, readRecordingFile(file, mode, readRecording), values.secrets)
   }
-  const { runs, store, close } = await composeRuns(settings, [plan], reportBug, 1, recorded)
+  const { runs, store, files, close } = await composeRuns(settings, [plan], reportBug, 1, recorded)
   const stop = stopSignal()
   try {
     // A run that waits leaves memory; this listens for the answers that wake it.
     if (mayWait(plan) || hasBatches(plan)) await runs.recover()
     const request = { ...text, ...values, options }
     const admission = await runs.admit(plan, { caller: "", request, idempotency: null })
+    if (admission.outcome === "refused") return refused(admission.error)
     if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
     const { run_id } = admission
     const watch = new Watch(flags)
@@ -233,7 +244,9 @@ async function execute(
     stopListening()
     events.end()
     const missing = [...(await answering.end()), ...events.missing]
-    const code = watch.end(missing.length > 0)
+    const { result } = watch
+    const written = result === null ? null : await writeResultFiles(plan, result, files, flags.out)
+    const code = watch.end(missing.length > 0, written)
     for (const sentence of missing) complain(sentence)
     for (const miss of recorded?.misses ?? []) {
       complain(
@@ -309,8 +322,13 @@ class Watch {
     this.#paused = false
   }
 
+  /** Of a run that has completed. */
+  get result(): JsonValue | null {
+    return this.#last?.type === "workflow_completed" ? this.#last.data.output.result : null
+  }
+
   /** `gaveUp`: the run was cancelled because nobody can answer, which is said elsewhere. */
-  end(gaveUp: boolean): number {
+  end(gaveUp: boolean, written: WrittenResult | null): number {
     this.#paused = false
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#draw()
@@ -318,7 +336,7 @@ class Watch {
     const last = this.#last
     switch (last?.type) {
       case "workflow_completed":
-        return this.#completed(last.data)
+        return this.#completed(last.data, written)
       case "workflow_failed":
         complain(showError(last.data.error))
         return last.data.error.kind === "internal_error" ? 3 : 1
@@ -330,12 +348,14 @@ class Watch {
     }
   }
 
-  #completed({ output, usage, duration_ms }: EventData["workflow_completed"]): number {
+  #completed({ output, usage, duration_ms }: EventData["workflow_completed"], written: WrittenResult | null): number {
+    const failed = written?.failed === true
     if (this.#flags.quiet !== true) {
       complain(this.#palette.faint(`Done in ${seconds(duration_ms)}, ${tokensText(usage)}.`))
     }
-    if (this.#flags.events !== true) standardOutput.print(visibleJson(output.result, 2))
-    return 0
+    if (this.#flags.quiet !== true || failed) for (const note of written?.notes ?? []) complain(visibleText(note))
+    if (this.#flags.events !== true) standardOutput.print(visibleJson(written?.result ?? output.result, 2))
+    return failed ? 1 : 0
   }
 
   #draw(): void {

@@ -26,6 +26,7 @@ import { Runs } from "../../run/runs.ts"
 import { redactor } from "../../run/secrets/redact.ts"
 import type { TestEngine } from "../../testing/run-once.ts"
 import { codeHost } from "./code-host.ts"
+import type { Files } from "../../run/files/files.ts"
 import { inlineFiles } from "../../run/files/inline-files.ts"
 import { filesInMemory } from "./open-files.ts"
 import { egressPolicy, joinPorts } from "./join-ports.ts"
@@ -38,6 +39,14 @@ import type { Settings } from "./settings.ts"
 export { readRecording, writeRecording }
 export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 
+export interface ComposedRuns {
+  readonly runs: Runs
+  readonly store: RunStore
+  /** They end with it. */
+  readonly files: Files
+  readonly close: () => Promise<void>
+}
+
 /** What runs workflows without a service; the demo model is started where one of them may call it. Throws a `StartRefusal`. */
 export async function composeRuns(
   settings: Settings,
@@ -45,7 +54,7 @@ export async function composeRuns(
   bug: (error: unknown) => void,
   maxRuns = 1,
   recorded: RecordedRun | null = null,
-): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
+): Promise<ComposedRuns> {
   const policy = egressPolicy(settings)
   const store = openMemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer({ batchSeconds: settings.demoBatchSeconds }) : null
@@ -76,6 +85,7 @@ export async function composeRuns(
   return {
     runs,
     store,
+    files,
     async close() {
       await runs.drain(0)
       await code.close()
