@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals"
 import type { ListedRunAnswer } from "../../src/client/client.ts"
 import { keep, readKept } from "../page/keep.ts"
+import { showScores } from "./show-scores.ts"
 import { costNumber, shortNumber, showDuration, showMoment } from "../ui/show.ts"
 
 /** A column of the list of runs that a person may show or hide. Name, state and preview are always there. */
@@ -44,9 +45,12 @@ export const columns: readonly Column[] = [
     text: ({ cost }) => (cost === null ? none : costNumber(cost)),
   },
   { name: "by", label: "Started by", text: ({ started_by }) => started_by ?? none },
+  { name: "scores", label: "Scores", text: ({ scores }) => (scores.length === 0 ? none : showScores(scores)) },
+  { name: "release", label: "Side", text: ({ release }) => release ?? none },
   { name: "version", label: "Version", text: ({ version }) => version ?? none },
   { name: "caller", label: "Caller", text: ({ caller }) => caller ?? none },
   { name: "id", label: "Run", text: ({ run_id }) => run_id },
+  { name: "trace", label: "Trace", text: ({ trace_id }) => trace_id ?? none },
 ]
 
 const kept = readKept("local", "console.columns")

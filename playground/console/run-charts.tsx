@@ -64,7 +64,8 @@ export function RunCharts() {
     return () => clearInterval(timer)
   }, [filters])
   const stats = runStats.value
-  const hasWords = place.value.params.has("q")
+  const { params } = place.value
+  const without = [...(params.has("q") ? ["the words"] : []), ...(params.has("score") ? ["the score"] : [])]
   return (
     <section class="run-charts" aria-label="Charts">
       {charts.map((chart, index) => (
@@ -75,7 +76,7 @@ export function RunCharts() {
           note={
             index > 0 || stats === null
               ? ""
-              : `${counted(stats.bars.length, stats.by)}${hasWords ? ", without the words" : ""}`
+              : `${counted(stats.bars.length, stats.by)}${without.length === 0 ? "" : `, without ${without.join(" and ")}`}`
           }
         />
       ))}

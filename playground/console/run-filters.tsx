@@ -149,7 +149,24 @@ function WorkflowChoice() {
   )
 }
 
-const typed: readonly FilterName[] = ["min_cost", "min_seconds", "version", "error_kind", "caller", "until"]
+const typed: readonly FilterName[] = [
+  "score",
+  "min_cost",
+  "min_seconds",
+  "version",
+  "release",
+  "error_kind",
+  "caller",
+  "until",
+]
+
+/** Examples for filters that take no plain number or name. */
+const typedExamples: Partial<Record<FilterName, string>> = {
+  score: "helpful:bad",
+  release: "candidate",
+  error_kind: "timeout",
+  until: "2h",
+}
 
 /** Filters that are typed, one at a time. */
 function MoreFilters() {
@@ -180,7 +197,7 @@ function MoreFilters() {
         ref={field}
         class="field"
         aria-label={filterLabels[name]}
-        placeholder={filterLabels[name]}
+        placeholder={name in typedExamples ? `such as ${typedExamples[name]}` : filterLabels[name]}
         onKeyDown={(event) => {
           if (event.key === "Escape") setName(null)
         }}

@@ -15,7 +15,7 @@ export async function loadStats(): Promise<void> {
   const { params } = place.peek()
   const now = Date.now()
   const { by, since, until } = spanOf(params, now)
-  const { q: _, ...filters } = requestOf(params, now)
+  const { q: _, score: _score, ...filters } = requestOf(params, now)
   try {
     const answer = await client().runStats({ ...filters, by, since: new Date(since), until: new Date(until) })
     if (mine === turn) runStats.value = barsOf(answer, since, until)

@@ -20,6 +20,11 @@ export const runFilters = {
     }),
   ),
   version: optional(string({ minLength: 1, maxLength: 64, description: "Only runs of this version of a workflow." })),
+  release: optional(
+    oneOf(releases, {
+      description: "Only runs of this side of a release. Without it, all runs but shadows.",
+    }),
+  ),
   started_by: optional(oneOf(startedByWords, { description: "Only runs that were started by this." })),
   min_cost: optional(
     withRefusal(notANumber("min_cost"), number({ minimum: 0, description: "Only runs that cost at least this." })),
@@ -52,11 +57,6 @@ export const runFilters = {
 
 /** What the list can be filtered by. */
 export const searchFilters = {
-  release: optional(
-    oneOf(releases, {
-      description: "Only runs of this side of a release. Without it, the list has all runs but shadows.",
-    }),
-  ),
   score: optional(
     withRefusal(
       notAScore,

@@ -52,6 +52,9 @@ const ownWorkflow = {
 
 const startedBy = {
   trigger: optional(trigger),
+  trace_id: nullable(string(), {
+    description: "The trace of its spans; null where it came with none, and the service sends none.",
+  }),
 }
 
 const ofOperators = {
@@ -90,6 +93,7 @@ const run = named(
     last_event_id: integer(),
     ...ownWorkflow,
     ...startedBy,
+    trace_url: optional(string({ description: "Where the trace is shown. Absent without `WIRE_TRACE_URL`." })),
     rerun_of: nullable(string(), { description: "The earlier run that it took results over from." }),
     scores: array(score, { description: "What it was judged by, after it had completed." }),
     notifications: array(notification, { description: "What the run has sent or will send." }),

@@ -162,6 +162,10 @@ export interface RunsRequest {
   readonly q?: string
   readonly workflow?: string | readonly string[]
   readonly version?: string
+  /** A side of a release. Without it: all runs but shadows. */
+  readonly release?: "current" | "candidate" | "shadow"
+  /** Only runs with this score, by its name and its value: `helpful:bad`. */
+  readonly score?: string
   readonly started_by?: "request" | "schedule" | "webhook" | "rerun" | "lab"
   readonly min_cost?: number
   readonly min_seconds?: number
@@ -181,8 +185,8 @@ export interface RunsRequest {
   readonly after?: string
 }
 
-/** The filters of the list but `q`. Without `since`: the 500 newest hours or days. */
-export interface RunStatsRequest extends Omit<RunsRequest, "q" | "include" | "limit" | "after"> {
+/** The filters of the list but `q` and `score`. Without `since`: the 500 newest hours or days. */
+export interface RunStatsRequest extends Omit<RunsRequest, "q" | "score" | "include" | "limit" | "after"> {
   readonly by?: "hour" | "day"
 }
 

@@ -93,6 +93,7 @@ export interface ListedRun {
   readonly workflow: WorkflowVersion | null
   readonly trigger: RunTrigger | null
   readonly started_by: RunOrigin
+  readonly trace_id: string | null
   readonly status: RunStatus
   /** Null unless it failed. */
   readonly error_kind: ErrorKind | null

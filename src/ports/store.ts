@@ -37,6 +37,8 @@ export interface RunRequest extends SourceText {
   readonly traceparent?: string
   /** What tracing systems on the way have added to it, as the `tracestate` header says. */
   readonly tracestate?: string
+  /** The trace of its spans: that of the request, else its own. Absent where neither is there. */
+  readonly trace_id?: string
   /** What the caller wants backends to know, as the `baggage` header says; absent where no backend may have it. */
   readonly baggage?: string
   /** Absent for a run that starts afresh. */
@@ -142,6 +144,7 @@ export interface RunRow {
   readonly cancel_requested: boolean
   readonly workflow: WorkflowVersion | null
   readonly trigger: RunTrigger | null
+  readonly trace_id: string | null
   /** Parked: no outcome of what it waits for has been stored since. */
   readonly waiting: boolean
 }

@@ -24,6 +24,7 @@ import { StoredShare, type StoredRun } from "./shares/stored-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { maxOfTenant, OwnRunSlots, type RunSlotLimits, type RunSlots } from "./run-slots.ts"
 import { announceTaken } from "./context/taken-run.ts"
+import { withTrace } from "./context/with-trace.ts"
 import { inputOf } from "./values/input-of.ts"
 import type { BudgetAdmission, RunClaim } from "./budget/budgets.ts"
 import { wireError } from "../ports/run-failure.ts"
@@ -195,7 +196,8 @@ export class Runs {
       const run_id = random.id()
       const askedAt = instant(clock)
       const created_at = clock.now()
-      const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
+      const asked = withTrace(this.#ports, run_id, request.request)
+      const created = await store.create({ ...request, request: asked, run_id, created_at }, owner, leaseMs)
       if (created.outcome === "file gone") return { outcome: "refused", error: fileGone(created.file_id) }
       if (created.outcome !== "created") return created
       claim?.stored()
@@ -204,9 +206,9 @@ export class Runs {
         await store.release(created.lease).catch(() => undefined)
         return { outcome: "created", run_id }
       }
-      announceTaken(this.#ports, run_id, request.caller, request.request, false)
+      announceTaken(this.#ports, run_id, request.caller, asked, false)
       const held = this.#keeper.hold(created.lease, askedAt)
-      this.#take({ held, plan, request: request.request, caller, share, created_at, resumed: null }, bytes)
+      this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null }, bytes)
       isTaken = true
       return { outcome: "created", run_id }
     } finally {
@@ -265,12 +267,13 @@ export class Runs {
   ): Promise<Admission> {
     const { clock, random } = this.#ports
     const { owner, leaseMs } = this.#settings
-    const { caller, request: asked } = request
+    const { caller } = request
     const run_id = random.id()
+    const asked = withTrace(this.#ports, run_id, request.request)
     const askedAt = instant(clock)
     const created_at = clock.now()
     const lease = { run_id, owner, fence: firstFence }
-    const stored = begin({ ...request, run_id, created_at }, lease, leaseMs)
+    const stored = begin({ ...request, request: asked, run_id, created_at }, lease, leaseMs)
     announceTaken(this.#ports, run_id, caller, asked, false)
     const held = this.#keeper.hold(lease, askedAt, stored)
     this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null }, bytes)

@@ -55,6 +55,8 @@ export interface RouteDependencies {
   readonly groups: Groups
   /** How long ended runs are kept. */
   readonly retentionMs: number
+  /** Where traces are shown, with `{trace_id}` in it; null where that is not known. */
+  readonly traceUrl: string | null
   readonly answers: LargeAnswers
   /** The store's time. */
   readonly clock: Pick<Clock, "now">

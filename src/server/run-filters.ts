@@ -11,7 +11,8 @@ import { wordsOf, type RunFilter } from "./run-search.ts"
 /** The filters of a request, for counts. `caller` is for operators. `path` names where they stand in the request. */
 export function readFilters(request: FastifyRequest, given: RunFilters, path = ""): StatsFilter {
   const { isOperator } = request
-  const { workflow, since, until, caller, version, status, started_by, error_kind, min_cost, min_seconds } = given
+  const { workflow, since, until, caller, version, release, status, started_by, error_kind, min_cost, min_seconds } =
+    given
   if (caller !== undefined && !isOperator) {
     throw refuseAt("invalid_request", `${path}caller`, "`caller` is for operators: a caller's list has its own runs")
   }
@@ -19,7 +20,7 @@ export function readFilters(request: FastifyRequest, given: RunFilters, path = "
     caller: isOperator ? (caller ?? null) : callerOf(request),
     workflows: workflow === undefined ? null : typeof workflow === "string" ? [workflow] : workflow,
     version: version ?? null,
-    release: null,
+    release: release ?? null,
     status: status ?? null,
     started_by: started_by ?? null,
     error_kind: error_kind ?? null,
@@ -40,7 +41,6 @@ export function readSearch(request: FastifyRequest, given: SearchFilters, path =
   const { min_cost, min_seconds, ...filters } = readFilters(request, given, path)
   const query = {
     ...filters,
-    release: given.release ?? null,
     score: given.score === undefined ? null : readScore(given.score),
   }
   return { query, filter: { words: given.q === undefined ? [] : readWords(given.q, path), min_cost, min_seconds } }

@@ -16,6 +16,7 @@ function runsOf(count: number, text: (at: number) => string): { store: RunStore;
       workflow: null,
       trigger: null,
       started_by: "request",
+      trace_id: null,
       status: "completed",
       error_kind: null,
       scores: [],

@@ -51,6 +51,8 @@ export interface ServerOptions {
   readonly readsBaggage: boolean
   /** How long ended runs are kept. */
   readonly retentionMs: number
+  /** Where traces are shown, with `{trace_id}` in it; null where that is not known. */
+  readonly traceUrl: string | null
   readonly clock: RouteDependencies["clock"]
   readonly budgets: RouteDependencies["budgets"]
   readonly metrics: {

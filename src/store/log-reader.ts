@@ -111,7 +111,7 @@ export class LogReader {
 
   *lookup(run_id: string): Steps<RunLookup> {
     const row = yield* get(
-      `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, release, shadow_of, moved_from, started_by, waiting,
+      `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, release, shadow_of, moved_from, started_by, trace_id, waiting,
          coalesce((SELECT max(last) FROM events WHERE run = num), 0)
            + CASE WHEN condemned IS NULL THEN 0 ELSE 1 END AS last_event_id
        FROM runs WHERE run_id = ?`,
@@ -134,6 +134,7 @@ export class LogReader {
         cancel_requested: row["cancel_requested"] === 1,
         workflow: workflowIn(row),
         trigger: triggerIn(row),
+        trace_id: row["trace_id"] as string | null,
         waiting: row["waiting"] === 1,
       },
     }

@@ -112,6 +112,7 @@ export function creationOf(
     values: erasePaths.map((path) => ({ path, digest: digestAt(vault, run.request.input, path) })),
     started_by: run.request.trigger === undefined ? null : JSON.stringify(run.request.trigger),
     origin: originOf(run.request),
+    trace_id: run.request.trace_id ?? null,
     keeper: run.request.keeper === undefined ? null : JSON.stringify(run.request.keeper),
     key_until: idempotency?.kept_until ?? null,
     owner: lease.owner,

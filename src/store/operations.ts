@@ -53,6 +53,7 @@ export interface CreateOperation extends Blobs<
   /** JSON of what started it; null where a caller did. */
   readonly started_by: string | null
   readonly origin: RunOrigin
+  readonly trace_id: string | null
   /** JSON of the schedule that remembers its output; null where none does. */
   readonly keeper: string | null
   /** Until when its idempotency key is remembered, also when the run is gone; null where it lives as long as the run. */

@@ -24,7 +24,7 @@ import { all, get, type Row, type SqlValue, type Steps } from "./sql.ts"
 const hasBegun = "(SELECT 1 FROM events WHERE run = num LIMIT 1) IS NOT NULL"
 /** A list reads as many as the first of these that is enough, mostly a page and one more: PostgreSQL plans a statement anew each time where the number is one of its values. */
 const pages = [21, 51, 101, 1001] as const
-const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, moved_from, started_by, origin, outcome, usage,
+const columns = `run_id, caller, error_kind, created_at, finished_at, cancel_requested, waiting, workflow, version, release, shadow_of, moved_from, started_by, origin, trace_id, outcome, usage,
   ${hasBegun} AS begun`
 /** Reading these, and opening them, takes as long as all the rest. */
 const previewColumns = ", num, key, preview, end_preview"
@@ -152,6 +152,7 @@ function listed(row: Row, vault: Vault | null, scores: readonly Row[]): ListedRu
     workflow: workflowIn(row),
     trigger: triggerIn(row),
     started_by: row["origin"] as RunOrigin,
+    trace_id: row["trace_id"] as string | null,
     status: outcome ?? state,
     error_kind: row["error_kind"] as ErrorKind | null,
     created_at: row["created_at"] as number,

@@ -2,7 +2,7 @@
  * The first step makes the tables of a new database; each later one leads from one format to the next. Steps that have been released are
  * never edited. They are written for SQLite; adapters for other databases translate them.
  *
- * In plain text: run ids, names of callers, workflows and triggers, ids of models and deliveries, cron expressions, times, counts, sizes, how runs ended, and names and counts of scores. Everything else is sealed or a keyed hash.
+ * In plain text: run ids, names of callers, workflows and triggers, ids of models, deliveries and traces, cron expressions, times, counts, sizes, how runs ended, and names and counts of scores. Everything else is sealed or a keyed hash.
  */
 export const migrations: readonly string[] = [
   `
@@ -388,5 +388,11 @@ export const migrations: readonly string[] = [
   CREATE INDEX score_sums_by_age ON score_sums (until);
   -- What judges have cost on a day, in billionths.
   CREATE TABLE score_days (day INTEGER PRIMARY KEY, cost INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
+  `,
+  `
+  -- The trace of the run's spans.
+  ALTER TABLE runs ADD COLUMN trace_id TEXT;
+  -- The side of a release.
+  ALTER TABLE ended_runs ADD COLUMN release TEXT;
   `,
 ]

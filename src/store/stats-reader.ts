@@ -22,10 +22,12 @@ class Conditions {
   readonly #texts: string[] = []
   readonly values: SqlValue[] = []
 
-  constructor({ caller, workflows, version, started_by }: StatsQuery) {
+  constructor({ caller, workflows, version, release, started_by }: StatsQuery) {
     if (caller !== null) this.add("caller = ?", caller)
     if (workflows !== null) this.add(`workflow IN (${workflows.map(() => "?").join(", ")})`, ...workflows)
     if (version !== null) this.add("version = ?", version)
+    if (release === null) this.add("coalesce(release, '') <> 'shadow'")
+    else this.add("release = ?", release)
     if (started_by !== null) this.add("origin = ?", started_by)
   }
 

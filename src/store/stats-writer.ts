@@ -9,8 +9,8 @@ export function* countEnded(num: number, finished_at: number, ended: Row): Steps
   const usage = written === null ? noUsage : (JSON.parse(written) as Usage)
   const { duration, tokens, cost } = endedRun({ created_at: ended["created_at"] as number, finished_at, usage })
   yield* run(
-    `INSERT INTO ended_runs (num, until, caller, workflow, version, origin, outcome, error_kind, duration, tokens, cost)
-     SELECT num, created_at + ?2, caller, workflow, version, origin, outcome, error_kind, ?3, ?4, ?5 FROM runs WHERE num = ?1`,
+    `INSERT INTO ended_runs (num, until, caller, workflow, version, release, origin, outcome, error_kind, duration, tokens, cost)
+     SELECT num, created_at + ?2, caller, workflow, version, release, origin, outcome, error_kind, ?3, ?4, ?5 FROM runs WHERE num = ?1`,
     num,
     statsMs,
     duration,

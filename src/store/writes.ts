@@ -196,8 +196,8 @@ export class Writes {
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview,
-         release, shadow_of, rerun_of, scored)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         release, shadow_of, rerun_of, scored, trace_id)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -221,6 +221,7 @@ export class Writes {
       operation.shadow_of,
       operation.rerun_of,
       operation.scored ? 1 : 0,
+      operation.trace_id,
     )
     for (const { path, digest } of operation.values) {
       yield* run("INSERT INTO run_values (run, path, value) VALUES (?, ?, ?)", num, path, digest)

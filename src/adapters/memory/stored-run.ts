@@ -85,6 +85,7 @@ export function runRow(run_id: string, run: StoredRun): RunRow {
     waiting: run.parked === "waiting",
     workflow: run.request.workflow ?? null,
     trigger: run.request.trigger ?? null,
+    trace_id: run.request.trace_id ?? null,
   }
 }
 
@@ -101,6 +102,7 @@ export function listedRun(run_id: string, run: StoredRun, previews: boolean, sco
     workflow: run.request.workflow ?? null,
     trigger: run.request.trigger ?? null,
     started_by: originOf(run.request),
+    trace_id: run.request.trace_id ?? null,
     status,
     error_kind: end === undefined ? null : errorKindOf(end),
     created_at,

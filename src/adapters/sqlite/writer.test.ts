@@ -34,6 +34,7 @@ function create(run_id: string): CreateOperation {
     version: null,
     release: null,
     shadow_of: null,
+    trace_id: null,
     rerun_of: null,
     values: [],
     started_by: null,

@@ -12,7 +12,15 @@ test("a run that waits and continues: a line each, and it was not resumed; never
     warn: (about, message) => void lines.push(["warn", about, message]),
   })
   const workflow = { name: "publish", version: "0123456789ab" }
-  const run = { run_id: "r1", caller: "ann", workflow, traceparent: null, tracestate: null, baggage: null }
+  const run = {
+    run_id: "r1",
+    caller: "ann",
+    workflow,
+    trace_id: null,
+    traceparent: null,
+    tracestate: null,
+    baggage: null,
+  }
   const questions = ["q1", "q2"]
   const usage = {
     input_tokens: 1,

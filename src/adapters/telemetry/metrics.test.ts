@@ -20,7 +20,7 @@ const counts = {
 test("a thousand workflows have labels of their own, the others share one", async () => {
   const metrics = createMetrics(counts, [])
   const { observer, service } = metrics
-  const about = { caller: "", resumed: false, traceparent: null, tracestate: null, baggage: null }
+  const about = { caller: "", resumed: false, trace_id: null, traceparent: null, tracestate: null, baggage: null }
   for (let n = 0; n < 1_010; n++) {
     const run_id = `r${n}`
     observer.taken?.({ ...about, run_id, workflow: { name: `w${n}`, version: "0" } })

@@ -140,18 +140,13 @@ function scoreCounts(make: Instruments, labelOf: (workflow: string | null) => st
     "name",
     "value",
   ])
-  const sum = make.counter(
-    "wire_score_sum",
-    "Sum of the results of scores that are numbers; negative ones count as 0",
-    ["workflow", "name"],
-  )
-  const count = make.counter("wire_score_count", "Results of scores that are numbers", ["workflow", "name"])
+  // Without bounds: what matters is wire_score_sum and wire_score_count.
+  const numbers = make.histogram("wire_score", "Results of scores that are numbers", [], ["workflow", "name"])
   return (workflow, name, value) => {
     const of = labelOf(workflow === "" ? null : workflow)
     if (typeof value === "number") {
       const known = values.of({ of, name, value: "" })
-      sum.of(known.of, known.name).add(Math.max(0, value))
-      count.of(known.of, known.name).add()
+      numbers.of(known.of, known.name).observe(value)
       return
     }
     const known = values.of({ of, name, value: String(value) })

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { ownTrace, OwnTraces } from "./own-traces.ts"
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  RandomIdGenerator,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base"
 import type { LogEvent } from "../../log/events.ts"
 import { RunTracer } from "./run-tracer.ts"
 
@@ -48,7 +54,7 @@ for (const [kind, name] of Object.entries({
   test(`calls of a provider of the kind ${kind} are those of ${name}, by the id of their own model`, () => {
     const exporter = new InMemorySpanExporter()
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-    const tracer = new RunTracer(provider.getTracer("test"))
+    const tracer = new RunTracer(provider.getTracer("test"), { next: null })
     tracer.appended("r", completedBy(kind))
     const chat = exporter.getFinishedSpans().find((span) => span.name.startsWith("chat "))
     assert.equal(chat?.name, "chat id-1")
@@ -62,7 +68,7 @@ for (const [kind, name] of Object.entries({
 test("the last call of a failed step has the backend's status as its type of error", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
   const call = { turn: 1, started_at: at, duration_ms: 7, model: "fast", id: "id-1", provider: "openai" }
   const calls = [1, 2].map((attempt) => ({ ...call, attempt }))
   const message = "The model backend answered 503"
@@ -85,13 +91,14 @@ test("the last call of a failed step has the backend's status as its type of err
 test("the span of a run that its process gives back ends there, in the trace of its request", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
   const traceId = "0af7651916cd43dd8448eb211c80319c"
   tracer.taken({
     run_id: "r",
     caller: "",
     workflow: null,
     resumed: false,
+    trace_id: traceId,
     traceparent: `00-${traceId}-b7ad6b7169203331-01`,
     tracestate: "vendor=one",
     baggage: null,
@@ -117,7 +124,7 @@ test("the span of a run that its process gives back ends there, in the trace of 
 test("a step that another process began: its span begins with its first call, and names its model", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
   const later = "2026-11-15T19:00:07.000Z"
   const rest = completedBy("openai").slice(1)
   tracer.appended(
@@ -132,11 +139,35 @@ test("a step that another process began: its span begins with its first call, an
   assert.equal(step.attributes["gen_ai.request.model"], call.attributes["gen_ai.request.model"])
 })
 
+test("a run without a trace of its request has its own, whatever process works on it", () => {
+  const exporter = new InMemorySpanExporter()
+  const trace_id = ownTrace("r")
+  assert.match(trace_id, /^[\da-f]{32}$/)
+  const about = { caller: "", workflow: null, trace_id, traceparent: null, tracestate: null, baggage: null }
+  for (const resumed of [false, true]) {
+    const ids = new OwnTraces(new RandomIdGenerator())
+    const spanProcessors = [new SimpleSpanProcessor(exporter)]
+    const provider = new BasicTracerProvider({ spanProcessors, idGenerator: ids })
+    const tracer = new RunTracer(provider.getTracer("test"), ids)
+    tracer.taken({ ...about, run_id: "r", resumed })
+    tracer.appended("r", completedBy("openai"))
+    tracer.taken({ ...about, run_id: "other", trace_id: null, resumed })
+    tracer.appended("other", completedBy("openai"))
+  }
+  const traces = new Map<string, Set<string>>()
+  for (const span of exporter.getFinishedSpans()) {
+    const { traceId } = span.spanContext()
+    traces.set(traceId, (traces.get(traceId) ?? new Set()).add(span.name))
+  }
+  assert.equal(traces.size, 3)
+  assert.deepEqual([...(traces.get(trace_id) ?? [])], ["chat id-1", "invoke_agent a", "workflow"])
+})
+
 test("the spans of a run have the name of its workflow, and the root its version and caller", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
-  const about = { resumed: false, traceparent: null, tracestate: null, baggage: null }
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const about = { resumed: false, trace_id: null, traceparent: null, tracestate: null, baggage: null }
   tracer.taken({ ...about, run_id: "r", caller: "ann", workflow: { name: "tickets/triage", version: "0123456789ab" } })
   tracer.appended("r", completedBy("openai"))
   tracer.taken({ ...about, run_id: "s", caller: "", workflow: null })
@@ -161,7 +192,7 @@ test("the spans of a run have the name of its workflow, and the root its version
 test("every kind of step has its span: called workflows, what happens in them, compaction, and what is asked of a server", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
   const usage = {
     input_tokens: 10,
     output_tokens: 5,
@@ -231,7 +262,7 @@ test("every kind of step has its span: called workflows, what happens in them, c
 test("calls of workflows that the end of a run interrupts end with it, and one that another process began has a span", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"))
+  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
   const usage = {
     input_tokens: 0,
     output_tokens: 0,

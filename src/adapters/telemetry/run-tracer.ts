@@ -6,6 +6,7 @@ import { scopeAround } from "../../plan/call-scope.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { finishedWork } from "./finished-work.ts"
+import type { OwnTraces } from "./own-traces.ts"
 
 /** Names of trace fields in MCP's `_meta` and in HTTP headers. */
 export interface TraceHeaders {
@@ -38,21 +39,27 @@ interface TracedStep extends Traced {
 /** A span for each run, agent step, called workflow, and request to a model or a server, with the names of the GenAI conventions and no payloads. */
 export class RunTracer implements RunObserver {
   readonly #tracer: Tracer
+  readonly #ids: Pick<OwnTraces, "next">
   readonly #runs = new Map<string, TracedRun>()
   /** The spans that runs without an event yet belong under. */
   readonly #parents = new Map<string, Context>()
   /** Attributes of their spans about the workflow and the caller. */
-  readonly #facts = new Map<string, { readonly name: Attributes; readonly root: Attributes }>()
+  readonly #facts = new Map<
+    string,
+    { readonly name: Attributes; readonly root: Attributes; readonly trace_id: string | null }
+  >()
 
-  constructor(tracer: Tracer) {
+  constructor(tracer: Tracer, ids: Pick<OwnTraces, "next">) {
     this.#tracer = tracer
+    this.#ids = ids
   }
 
   /** The trace of the request that started the run goes on, also where another process takes the run up. */
-  taken({ run_id, traceparent, tracestate, caller, workflow }: TakenRun): void {
+  taken({ run_id, trace_id, traceparent, tracestate, caller, workflow }: TakenRun): void {
     const name: Attributes = workflow === null ? {} : { "gen_ai.workflow.name": workflow.name }
     const version: Attributes = workflow === null ? {} : { "wireworks.workflow.version": workflow.version }
-    this.#facts.set(run_id, { name, root: { ...version, ...(caller !== "" && { "wireworks.caller": caller }) } })
+    const root = { ...version, ...(caller !== "" && { "wireworks.caller": caller }) }
+    this.#facts.set(run_id, { name, root, trace_id })
     const [, traceId, spanId, flags] = traceparent?.split("-") ?? []
     if (traceId === undefined || spanId === undefined || flags === undefined) return
     const parent = {
@@ -177,7 +184,7 @@ export class RunTracer implements RunObserver {
   #run(run_id: string, at: number): TracedRun {
     const known = this.#runs.get(run_id)
     if (known !== undefined) return known
-    const { name, root } = this.#facts.get(run_id) ?? { name: {}, root: {} }
+    const { name, root, trace_id } = this.#facts.get(run_id) ?? { name: {}, root: {}, trace_id: null }
     const attributes = {
       "gen_ai.operation.name": "invoke_workflow",
       ...name,
@@ -185,6 +192,7 @@ export class RunTracer implements RunObserver {
       ...root,
     }
     const parent = this.#parents.get(run_id) ?? ROOT_CONTEXT
+    if (parent === ROOT_CONTEXT) this.#ids.next = trace_id
     const span = this.#tracer.startSpan("workflow", { startTime: at, kind: SpanKind.SERVER, attributes }, parent)
     const run = {
       name,

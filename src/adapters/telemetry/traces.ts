@@ -24,8 +24,8 @@ export async function startTraces(
   const { otlpProvider } = await import("./otlp-provider.ts")
   const silent = (): void => undefined
   diag.setLogger({ verbose: silent, debug: silent, info: silent, warn: trouble, error: trouble }, DiagLogLevel.WARN)
-  const provider = otlpProvider(version)
-  const tracer = new RunTracer(provider.getTracer("wireworks", version))
+  const { provider, ids } = otlpProvider(version)
+  const tracer = new RunTracer(provider.getTracer("wireworks", version), ids)
   return {
     observer: tracer,
     context: (run_id) => tracer.context(run_id),

@@ -2,6 +2,7 @@ import { totalTokens } from "../../log/usage.ts"
 import type { Command } from "commander"
 import type { ListedRunAnswer, RunAnswer, RunsRequest, RunStatsRequest, StreamEvent } from "../../client/client.ts"
 import { startedByWords } from "../../api/run-filters.ts"
+import { releases } from "../../log/release.ts"
 import { statsUnitNames } from "../../api/run-stats.ts"
 import { runStatuses } from "../../api/execute.ts"
 import { errorKinds } from "../../check/error-kinds.ts"
@@ -17,8 +18,7 @@ import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-interface ListFlags extends FilterFlags {
-  readonly q?: string
+interface ListFlags extends SearchFlags {
   readonly limit?: string
   readonly after?: string
 }
@@ -35,8 +35,7 @@ interface RerunFlags extends ServiceFlags {
 
 export function runsCommand(runs: Command): void {
   runs.description("Lists the runs of a running service, newest first. With an operator's key: those of all callers.")
-  filterOptions(serviceOptions(runs))
-    .option("--q <words>", qHelp)
+  searchOptions(serviceOptions(runs))
     .option("--limit <n>", "how many, 1 to 500; 50 unless given")
     .option("--after <cursor>", "goes on where another page ended")
     .addHelpText(
@@ -90,11 +89,24 @@ function filterOptions(command: Command): Command {
     .option("--error-kind <kind>", "only runs that failed with an error of this kind, such as provider_error")
     .option("--workflow <name>", "only runs of the workflow with this name; may be repeated", several)
     .option("--version <version>", "only runs of this version of a workflow")
+    .option("--release <side>", `only runs of this side of a release: ${releases.join(", ")}`)
     .option("--started-by <what>", `one of ${startedByWords.join(", ")}`)
     .option("--min-cost <cost>", "only runs that cost at least this")
     .option("--min-seconds <seconds>", "only runs that have ended and took at least this long")
     .option("--until <time>", "only runs that were made before: a time, or how long ago")
     .option("--caller <name>", "only runs of this caller; for operators")
+}
+
+/** The filters that list and actions share. */
+function searchOptions(command: Command): Command {
+  return filterOptions(command)
+    .option("--q <words>", qHelp)
+    .option("--score <score>", "only runs with this score: its name and its value, such as helpful:bad")
+}
+
+interface SearchFlags extends FilterFlags {
+  readonly q?: string
+  readonly score?: string
 }
 
 interface FilterFlags extends ServiceFlags {
@@ -103,6 +115,7 @@ interface FilterFlags extends ServiceFlags {
   readonly errorKind?: string
   readonly workflow?: readonly string[]
   readonly version?: string
+  readonly release?: string
   readonly startedBy?: string
   readonly minCost?: string
   readonly minSeconds?: string
@@ -114,19 +127,25 @@ function filtersOf(flags: FilterFlags): Omit<RunStatsRequest, "by" | "since" | "
   readonly since?: string
   readonly until?: string
 } {
-  const { workflow, version, caller, startedBy, minCost, minSeconds, status, errorKind, since, until } = flags
+  const { workflow, version, release, caller, startedBy, minCost, minSeconds, status, errorKind, since, until } = flags
   return {
     ...(status !== undefined && { status: oneOf("--status", status, [...runStatuses, "open", "ended"]) }),
     ...(errorKind !== undefined && { error_kind: oneOf("--error-kind", errorKind, errorKinds) }),
     ...(since !== undefined && { since: readSince(since, "--since").toISOString() }),
     ...(until !== undefined && { until: readSince(until, "--until").toISOString() }),
     ...(version !== undefined && { version }),
+    ...(release !== undefined && { release: oneOf("--release", release, releases) }),
     ...(caller !== undefined && { caller }),
     ...(startedBy !== undefined && { started_by: oneOf("--started-by", startedBy, startedByWords) }),
     ...(minCost !== undefined && { min_cost: readAmount("--min-cost", minCost) }),
     ...(minSeconds !== undefined && { min_seconds: readAmount("--min-seconds", minSeconds) }),
     ...(workflow !== undefined && { workflow }),
   }
+}
+
+function searchOf(flags: SearchFlags): ReturnType<typeof filtersOf> & Pick<RunsRequest, "q" | "score"> {
+  const { q, score } = flags
+  return { ...filtersOf(flags), ...(q !== undefined && { q }), ...(score !== undefined && { score }) }
 }
 
 function addOne(
@@ -167,10 +186,9 @@ function addEach(
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 async function list(call: ServiceCall, flags: ListFlags): Promise<void> {
-  const { limit, after, q } = flags
+  const { limit, after } = flags
   const page = await call.client.runs({
-    ...filtersOf(flags),
-    ...(q !== undefined && { q }),
+    ...searchOf(flags),
     ...(limit !== undefined && { limit: readLimit(limit) }),
     ...(after !== undefined && { after }),
   } satisfies RunsRequest)
@@ -214,6 +232,7 @@ function recordLines(run: RunAnswer, palette: Palette): string[] {
     ["cost", run.usage.cost === null ? null : String(run.usage.cost)],
     ["events", String(run.last_event_id)],
     ["rerun of", run.rerun_of],
+    ["trace", run.trace_url ?? run.trace_id],
     ["error", run.error === null ? null : `${run.error.kind}: ${run.error.message}`],
   ]
   const lines = facts.flatMap(([name, value]) => (value === null ? [] : [`${palette.faint(name.padEnd(10))}${value}`]))
@@ -344,19 +363,15 @@ function addRetry(runs: Command): void {
     .description(
       "Starts a re-run of each run that failed or was cancelled and that the filters find, with the secrets of the server. Exit code 1 where one was not started.",
     )
-    .option("--q <words>", qHelp)
     .option("--dry-run", "say how many they are, and start nothing")
-  filterOptions(serviceOptions(command)).action((_: unknown, self: Command) => {
-    const flags = self.optsWithGlobals<FilterFlags & { readonly q?: string; readonly dryRun?: true }>()
+  searchOptions(serviceOptions(command)).action((_: unknown, self: Command) => {
+    const flags = self.optsWithGlobals<SearchFlags & { readonly dryRun?: true }>()
     return callService(flags, (call) => retry(call, flags))
   })
 }
 
-async function retry(
-  call: ServiceCall,
-  flags: FilterFlags & { readonly q?: string; readonly dryRun?: true },
-): Promise<void> {
-  const filter = { ...filtersOf(flags), ...(flags.q !== undefined && { q: flags.q }) }
+async function retry(call: ServiceCall, flags: SearchFlags & { readonly dryRun?: true }): Promise<void> {
+  const filter = searchOf(flags)
   if (Object.keys(filter).length === 0) throw new WrongValue("Give a filter, such as --status failed.")
   const dry_run = flags.dryRun === true
   const { id } = await call.client.startRunsAction({ action: "retry_failed", filter, dry_run })

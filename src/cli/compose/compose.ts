@@ -12,6 +12,7 @@ import { timeStore } from "../../adapters/telemetry/time-store.ts"
 import { ThrottledLog } from "../../server/throttled-log.ts"
 import { errorStatus } from "../../api/error-kinds.ts"
 import { TraceContexts } from "../../adapters/telemetry/trace-contexts.ts"
+import { ownTrace } from "../../adapters/telemetry/own-traces.ts"
 import { startTraces } from "../../adapters/telemetry/traces.ts"
 import { isoTime } from "../../base/iso-time.ts"
 import type { ClockReports } from "../../ports/store-clock.ts"
@@ -237,6 +238,7 @@ export async function compose(
       files,
     ),
     ...(files !== null && { files: { files, egress: joined.egress } }),
+    ...(traces !== null && { ownTrace }),
     taken(run) {
       for (const observer of observers) observer.taken?.(run)
     },
@@ -380,6 +382,7 @@ export async function compose(
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     readsBaggage: passesTraces,
     retentionMs: settings.retention,
+    traceUrl: settings.traceUrl ?? null,
     clock,
     budgets,
     metrics: {

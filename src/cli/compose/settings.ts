@@ -80,6 +80,12 @@ const amount = (written: string) => {
   return value <= 1_000_000_000 ? { value } : { mustBe: "an amount such as 0, 2 or 0.50" }
 }
 
+/** Where traces are shown. */
+const traceUrl = (written: string) =>
+  URL.canParse(written) && /^https?:\/\//.test(written) && written.includes("{trace_id}")
+    ? { value: written }
+    : { mustBe: "an http or https URL with {trace_id} in it" }
+
 const duration = (written: string) => {
   const value = parseDuration(written)
   return value === undefined ? { mustBe: "a duration such as 500ms, 30s, 15m, 1h or 7d" } : { value }
@@ -350,6 +356,13 @@ export const settingGroups = {
       text,
       "none",
       "backends that get a run's trace headers: none, all, or hosts with commas between them",
+      { see: "operations.md#traces" },
+    ),
+    traceUrl: setting(
+      "TRACE_URL",
+      traceUrl,
+      undefined,
+      "where a trace is shown, with {trace_id} in it: the records of runs have it as a link",
       { see: "operations.md#traces" },
     ),
   },

@@ -121,6 +121,8 @@ export interface RunPorts {
   readonly serverSecrets?: ServerSecrets
   /** Called with the names of the server's secrets that a run is given. */
   secretsRead?(run: Pick<TakenRun, "run_id" | "caller" | "workflow">, names: readonly string[]): void
+  /** The trace of a run whose request belongs to none. Absent where no spans are sent. */
+  ownTrace?(run_id: string): string
   /** Called for each run that this process takes, before any of its work. */
   taken?(run: TakenRun): void
   /** Called when a run starts after it waited this long in the queue. */

@@ -9,6 +9,8 @@ export interface TakenRun {
   readonly workflow: WorkflowVersion | null
   /** Another process worked on it before, or this one before it was parked. */
   readonly resumed: boolean
+  /** The trace of its spans; null where it has none. */
+  readonly trace_id: string | null
   /** The `traceparent` header of the request that started it. */
   readonly traceparent: string | null
   /** The `tracestate` header that came with it. */
@@ -25,6 +27,6 @@ export function announceTaken(
   request: RunRequest,
   resumed: boolean,
 ): void {
-  const { workflow = null, traceparent = null, tracestate = null, baggage = null } = request
-  ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate, baggage })
+  const { workflow = null, trace_id = null, traceparent = null, tracestate = null, baggage = null } = request
+  ports.taken?.({ run_id, caller, workflow, resumed, trace_id, traceparent, tracestate, baggage })
 }

@@ -64,7 +64,7 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
 }
 
 function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
-  const { run_id, caller, workflow, trigger, status, error_kind, created_at, finished_at, usage } = run
+  const { run_id, caller, workflow, trigger, trace_id, status, error_kind, created_at, finished_at, usage } = run
   return {
     run_id,
     ...(forOperator && { caller }),
@@ -72,6 +72,7 @@ function toAnswer(run: ListedRun, forOperator: boolean): ListedRunAnswer {
     version: workflow?.version ?? null,
     ...sideOf(workflow),
     ...(trigger !== null && { trigger }),
+    trace_id,
     status,
     ...(error_kind !== null && { error_kind }),
     created_at: new Date(created_at).toISOString(),

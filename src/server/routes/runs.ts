@@ -46,7 +46,11 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       if (record === null) throw noSuchRun()
       const notices = await parts.store.outbox.ofRun(run_id)
       const scores = record.row.finished_at === null ? [] : await parts.store.scores.of(run_id)
-      return { ...toAnswer(record, notices, scores), ...(request.isOperator && { caller: record.row.caller }) }
+      return {
+        ...toAnswer(record, notices, scores),
+        ...traceLink(parts.traceUrl, record.row.trace_id),
+        ...(request.isOperator && { caller: record.row.caller }),
+      }
     })
   })
 
@@ -143,6 +147,10 @@ function givenOptions(options: RunOptions): JsonObject {
   return Object.fromEntries(Object.entries(options).filter(isGiven))
 }
 
+function traceLink(url: string | null, trace_id: string | null): Pick<RunAnswer, "trace_url"> {
+  return url === null || trace_id === null ? {} : { trace_url: url.replaceAll("{trace_id}", trace_id) }
+}
+
 function toAnswer(
   { row, status, state, rerun_of, waiting_for, batches }: RunRecord,
   notices: readonly Notice[],
@@ -162,6 +170,7 @@ function toAnswer(
     version: row.workflow?.version ?? null,
     ...sideOf(row.workflow),
     ...(row.trigger !== null && { trigger: row.trigger }),
+    trace_id: row.trace_id,
     rerun_of,
     ...(waiting_for !== null && { waiting_for }),
     batches: [...batches],

@@ -71,6 +71,8 @@ for (const store of ["memory", "sqlite"]) {
           finished_at,
           usage,
           started_by: "request",
+          trace_id: null,
+          scores: [],
           duration_ms: Date.parse(String(finished_at)) - Date.parse(String(created_at)),
           tokens: listed.usage.input_tokens + listed.usage.output_tokens,
           cost: listed.usage.cost,

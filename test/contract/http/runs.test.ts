@@ -52,8 +52,10 @@ describe("a run's record, events and cancellation", async () => {
       "last_event_id",
       "workflow",
       "version",
+      "trace_id",
       "rerun_of",
       "batches",
+      "scores",
       "notifications",
     ])
     assert.equal(record["status"], "completed")

@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
+import { ownTrace } from "../../../src/adapters/telemetry/own-traces.ts"
+import type { RunAnswer } from "../../../src/api/runs.ts"
 import { startWire } from "../../cli/run-wire.ts"
 import { apiError, calls, fakeBackend, json, says } from "../../support/fake-backend.ts"
 import { startServer } from "../../support/http-server.ts"
@@ -91,6 +93,7 @@ describe("traces", () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
       OTEL_SERVICE_NAME: "my-wires",
       WIRE_TRACE_HOSTS: `127.0.0.1:${server.port}`,
+      WIRE_TRACE_URL: "https://traces.example.com/trace/{trace_id}",
       OTEL_BSP_SCHEDULE_DELAY: "100",
     }
     const service = await startWire(["serve"], environment)
@@ -112,9 +115,10 @@ describe("traces", () => {
     })
     const events = await allEvents(good)
     assert.equal(events.at(-1)?.type, "workflow_completed")
-    const bad = await allEvents(
-      await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL", { traceparent: caller.replace("00-", "zz-") }),
-    )
+    const refused = await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL", {
+      traceparent: caller.replace("00-", "zz-"),
+    })
+    const bad = await allEvents(refused)
     assert.equal(bad.at(-1)?.type, "workflow_failed")
     const otherTrace = "1af7651916cd43dd8448eb211c80319c"
     const left = await execute(oneAgent(backend.endpoint), "PAYLOAD-LEFT", {
@@ -122,6 +126,10 @@ describe("traces", () => {
       tracestate: "vendor=left",
     })
     const leftId = left.headers.get("x-service-run-id")
+    const recordOf = async (run_id: unknown): Promise<RunAnswer> =>
+      (await (await fetch(`${service.address}/execute/${String(run_id)}`)).json()) as RunAnswer
+    const record = await recordOf(good.headers.get("x-service-run-id"))
+    const own = await recordOf(refused.headers.get("x-service-run-id"))
     const sent = async (): Promise<void> => {
       while (spansOf(bodies).filter(({ name }) => name === "workflow").length < 2 || leftCalls === 0) {
         await new Promise((resolve) => setTimeout(resolve, 20))
@@ -193,6 +201,12 @@ describe("traces", () => {
     assert.equal(baggage, "user=PAYLOAD-BAGGAGE")
     assert.ok(backendHeaders.includes("content-type"))
     assert.doesNotMatch(backendHeaders, /traceparent|tracestate|baggage/)
+
+    assert.equal(record.trace_id, root.traceId)
+    assert.equal(record.trace_url, `https://traces.example.com/trace/${root.traceId}`)
+    assert.equal(own.trace_id, ownTrace(own.run_id))
+    const ownRoot = spans.find((span) => attributesOf(span)["wireworks.run_id"] === own.run_id)
+    assert.equal(ownRoot?.traceId, own.trace_id)
 
     // The run that the first process left goes on in the trace of its request.
     const lefts = spans.filter((span) => attributesOf(span)["wireworks.run_id"] === leftId)

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import type { LogEvent, Usage } from "../../../src/log/events.ts"
+import type { Release } from "../../../src/log/release.ts"
 import { allRuns, type ListedStatus } from "../../../src/ports/run-list.ts"
 import { statsMs, type RunBucket, type StatsQuery } from "../../../src/ports/run-stats.ts"
 import type { RunStore } from "../../../src/ports/store.ts"
@@ -24,15 +25,16 @@ interface Made {
   readonly took?: number
   readonly cost?: number
   readonly name?: string
+  readonly release?: Release
   readonly rerun?: true
   readonly end?: "failed" | "cancelled"
 }
 
 async function make(store: RunStore, made: Made): Promise<string> {
-  const { caller = "ann", after = 0, took = 1_000, cost = 0, name, rerun, end } = made
+  const { caller = "ann", after = 0, took = 1_000, cost = 0, name, release, rerun, end } = made
   const created_at = first + after
   const request = aRequest({
-    ...(name !== undefined && { workflow: { name, version: "v1" } }),
+    ...(name !== undefined && { workflow: { name, version: "v1", ...(release !== undefined && { release }) } }),
     ...(rerun && { rerun: { run_id: "earlier", from: [] } }),
   })
   const lease = await created(store, { caller, created_at, request })
@@ -124,6 +126,28 @@ export function charting(onBench: OnBench): void {
       ["waiting", []],
     ]
     for (const [status, expected] of statuses) assert.deepEqual(await hours({ status }), expected, status)
+  })
+
+  onBench("the counts are those of one side of a release, or of all runs but shadows", async ({ store, other }) => {
+    await make(store, { name: "a" })
+    await make(store, { name: "a", release: "current", after: hour })
+    await make(store, { name: "a", release: "candidate", after: 2 * hour })
+    await make(store, { name: "a", release: "shadow", after: 3 * hour })
+    const open = { name: "a", version: "v1" }
+    const openOf = (release: Release, after: number) =>
+      created(store, {
+        caller: "ann",
+        created_at: first + after,
+        request: aRequest({ workflow: { ...open, release } }),
+      })
+    await openOf("candidate", 4 * hour)
+    await openOf("shadow", 5 * hour)
+    const hours = async (release: Release | null): Promise<number[]> =>
+      (await other.stats({ ...query, release })).map(({ at }) => (at - first) / hour)
+    assert.deepEqual(await hours(null), [0, 1, 2, 4])
+    assert.deepEqual(await hours("current"), [1])
+    assert.deepEqual(await hours("candidate"), [2, 4])
+    assert.deepEqual(await hours("shadow"), [3, 5])
   })
 
   onBench(

@@ -23,6 +23,7 @@ export function creating(onBench: OnBench): void {
       cancel_requested: false,
       workflow: { name: "tickets/triage", version: "0123456789ab" },
       trigger: null,
+      trace_id: null,
       waiting: false,
     })
     assert.deepEqual(await other.request(run.run_id), request)

@@ -95,6 +95,7 @@ export function listing(onBench: OnBench): void {
       error_kind: null,
       scores: [],
       trigger: null,
+      trace_id: null,
       created_at: 30,
       finished_at: null,
       usage: noConsumption,
@@ -104,6 +105,17 @@ export function listing(onBench: OnBench): void {
     assert.equal(runs[1]?.workflow, null)
     assert.deepEqual(await other.list({ ...all, caller: "nobody" }), [])
     await until(other, all, ({ length }) => length === 1)
+  })
+
+  onBench("a run's trace is in the list and in its record", async ({ store, other }) => {
+    const trace_id = "0af7651916cd43dd8448eb211c80319c"
+    const { run_id } = await make(store, { request: aRequest({ trace_id }) })
+    const [listed] = await until(other, all, ({ length }) => length === 1)
+    assert.equal(listed?.trace_id, trace_id)
+    const found = await other.lookup(run_id)
+    assert.ok(found.found === "run")
+    assert.equal(found.run.trace_id, trace_id)
+    assert.equal((await other.request(run_id)).trace_id, trace_id)
   })
 
   onBench("a list has all runs but shadows, or those of one side of a release", async ({ store, other }) => {
