@@ -64,6 +64,38 @@ test("a call that was cut off counts with its reservation, until the log tells m
   ])
 })
 
+test("a call of a step that goes on counts with what it used, and is not counted again when the step ends", () => {
+  const answer = { message: {}, usage: {}, tool_calls: [] }
+  const first = { ...answer, calls: [call(1, 30)] }
+  const about = { agent: "a", call_id: "c", name: "t" }
+  const expected = [[7, "id", 1, 30, 30_000]]
+  const waits = [8, "run_waiting", { questions: ["q"] }] as const
+  const ways = [
+    ["agent_retried", { agent: "a" }, { turn: 1, progress: { new_calls: [call(1, 30)] } }],
+    ["agent_fallback", { agent: "a" }, { turn: 1, attempts: 1, calls: [call(1, 30)] }],
+    ["tool_call_started", about, { turn: 1, index: 0, answer: first }],
+    ["workflow_call_started", about, { file: "x", call: { turn: 1, index: 0, answer: first } }],
+    ["question_asked", { id: "q" }, { agent: "a", call: { turn: 1, index: 0, answer: first } }],
+  ] as const
+  for (const [type, data, kept] of ways) {
+    const told = [7, type, data, kept] as const
+    assert.deepEqual(after([7, ...started(1)], told, waits), expected, type)
+    // A question is asked before its call starts, and both tell of the turn; a crash changes nothing.
+    const resumed = [8, "run_resumed", { reason: "" }] as const
+    const again = [8, "tool_call_started", about, { turn: 1, index: 0, answer: first }] as const
+    assert.deepEqual(after([7, ...started(1)], told, waits, resumed, again), expected, type)
+    assert.deepEqual(after([7, ...started(1)], told, again, [9, ...ended(call(1, 30))]), expected, type)
+    assert.deepEqual(after(told, [9, ...ended(call(1, 30))]), expected, `${type} without a reservation`)
+    assert.deepEqual(after([7, ...started(1)], told, [9, ...started(2)], [9, ...ended(call(1, 30), call(2, 5))]), [
+      ...expected,
+      [9, "id", 0, 5, 5_000],
+    ])
+    const interrupted = [{ agent: "a", calls: [call(1, 30)] }]
+    const cancelled = [9, "workflow_cancelled", { duration_ms: 1, interrupted }] as const
+    assert.deepEqual(after([7, ...started(1)], told, cancelled), expected, type)
+  }
+})
+
 test("calls at a vendor count with their reservations, until they have answers or are made directly", () => {
   const items = [0, 1].map((iteration) => ({ iteration, attempt: 1, reserved: { tokens: 100, cost: 0.0001 } }))
   const kept = { model: "m", id: "id", price, hash: "", items }

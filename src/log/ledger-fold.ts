@@ -3,7 +3,7 @@ import { isTerminal } from "./events.ts"
 import { spentOf } from "./consumption.ts"
 import type { Money } from "./money.ts"
 import { toMoney } from "./money.ts"
-import type { ReplayData } from "./replay-data.ts"
+import type { ModelCallReplayData, ReplayData } from "./replay-data.ts"
 import { totalTokens } from "./usage.ts"
 import { endedWork } from "./usage-after.ts"
 
@@ -16,6 +16,12 @@ export interface LedgerRow {
   readonly runs: number
   readonly tokens: number
   readonly cost: number
+}
+
+interface StepOfCalls {
+  readonly agent: string
+  readonly iteration?: number | undefined
+  readonly scope?: string | undefined
 }
 
 type CallStartData = ReplayData<"model_call_started">
@@ -63,6 +69,8 @@ export function callKey(
 export class LedgerFold {
   /** A run has few: one for each model and hour. */
   readonly #sums: Sum[] = []
+  /** Calls that are among the sums, though the step that made them goes on: it will tell of them again. */
+  #early: Set<string> | null = null
   /** Made for the first call that is reserved. */
   #started: Map<string, Started> | null = null
 
@@ -82,6 +90,8 @@ export class LedgerFold {
     }
     const work = endedWork(event)
     if (work !== null) return this.#end({ ...work, ...scopeOf(event.data) }, work.calls)
+    const turn = endedCalls(event)
+    if (turn !== null) return this.#endEarly({ ...turn, ...scopeOf(event.data) }, turn.calls)
     if (!isTerminal(event.type)) return none
     const { interrupted = [] } = event.data as Partial<EventData["workflow_failed"]>
     const ended = interrupted.flatMap((step) => this.#end(step, step.calls))
@@ -104,7 +114,10 @@ export class LedgerFold {
     const { turn, attempt, model, reserved } = data
     const cost = kept?.cost ?? reserved.cost
     this.#started ??= new Map()
-    this.#started.set(callKey({ ...data, ...scopeOf(data) }, turn, attempt), {
+    const key = callKey({ ...data, ...scopeOf(data) }, turn, attempt)
+    // A step that began anew counts its calls from 1 again.
+    this.#early?.delete(key)
+    this.#started.set(key, {
       sum: this.#sumAt(at, kept?.id ?? model),
       reserved: { tokens: reserved.tokens, cost: cost === null ? null : toMoney(cost) },
       price: kept?.price ?? null,
@@ -138,13 +151,20 @@ export class LedgerFold {
     }
   }
 
-  #end(
-    about: { readonly agent: string; readonly iteration?: number | undefined; readonly scope?: string | undefined },
-    calls: readonly ModelCallRecord[],
-  ): string[] {
+  /** A step may wait for days before it ends. */
+  #endEarly(about: StepOfCalls, calls: readonly ModelCallRecord[]): string[] {
+    const early = (this.#early ??= new Set<string>())
+    const fresh = calls.filter(({ turn, attempt }) => !early.has(callKey(about, turn, attempt)))
+    const keys = this.#end(about, fresh)
+    for (const key of keys) early.add(key)
+    return keys
+  }
+
+  #end(about: StepOfCalls, calls: readonly ModelCallRecord[]): string[] {
     return calls.map((call) => {
       const { turn, attempt, usage = null, format, cut_off, id, model = "", started_at } = call
       const key = callKey(about, turn, attempt)
+      if (this.#early?.delete(key) === true) return key
       const started = this.#started?.get(key)
       if (this.#started === null || started === undefined) {
         if (usage !== null && started_at !== undefined) {
@@ -196,6 +216,48 @@ export class LedgerFold {
     }
     return sum
   }
+}
+
+/** Calls that have ended in a step that goes on; null for all other events. */
+function endedCalls(event: LogEvent): (StepOfCalls & { readonly calls: readonly ModelCallRecord[] }) | null {
+  switch (event.type) {
+    case "agent_retried": {
+      const { progress } = (event.kept as unknown as ReplayData<"agent_retried"> | undefined) ?? {}
+      return progress === undefined ? null : { ...placeIn(event.data), calls: progress.new_calls }
+    }
+    case "agent_fallback": {
+      const { calls = [] } = (event.kept as unknown as ReplayData<"agent_fallback"> | undefined) ?? {}
+      return { ...placeIn(event.data), calls }
+    }
+    case "tool_call_started": {
+      const kept = event.kept as unknown as ReplayData<"tool_call_started"> | undefined
+      return ofTurn(event.data.agent, event.data.iteration, kept)
+    }
+    case "workflow_call_started": {
+      const { call } = (event.kept as unknown as ReplayData<"workflow_call_started"> | undefined) ?? {}
+      return ofTurn(event.data.agent, event.data.iteration, call)
+    }
+    case "question_asked": {
+      const kept = event.kept as unknown as ReplayData<"question_asked"> | undefined
+      return kept === undefined || "place" in kept ? null : ofTurn(kept.agent, event.data.iteration, kept.call)
+    }
+    default:
+      return null
+  }
+}
+
+function placeIn({ agent, iteration }: StepOfCalls): StepOfCalls {
+  return { agent, iteration }
+}
+
+/** The calls of the turn that made this call. */
+function ofTurn(
+  agent: string | undefined,
+  iteration: number | undefined,
+  call: object | undefined,
+): ReturnType<typeof endedCalls> {
+  const { answer } = (call ?? {}) as Partial<ModelCallReplayData>
+  return agent === undefined || answer === undefined ? null : { agent, iteration, calls: answer.calls }
 }
 
 function scopeOf(data: object): { readonly scope?: string } {

@@ -15,6 +15,8 @@ export interface CallToBatch {
   /** Estimated tokens of all that is sent, and the most output tokens. */
   readonly input: () => number
   readonly output: number
+  /** The fewest output tokens that are of use: an answer with fewer was cut off. Absent: 1. */
+  readonly least?: number | undefined
   /** The body with a bound on its output tokens; null: as the workflow sets it. */
   body(most: number | null): string
 }
@@ -25,6 +27,8 @@ export interface BatchedCall {
   /** Milliseconds since the epoch. */
   readonly submitted_at: number
   readonly answer: BatchAnswer
+  /** Most output tokens that the limits and budgets of the run left; null where they did not bound them. */
+  readonly max_tokens: number | null
   /** The answer was read: what it used, and whether it is one. */
   settle(usage: TokenUsage | null, answered: boolean): void
 }

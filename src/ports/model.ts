@@ -225,6 +225,8 @@ export interface CallToReserve {
   readonly input_tokens: number
   /** Most output tokens, where the workflow sets them. */
   readonly max_tokens: number | null
+  /** The fewest output tokens that are of use: an answer with fewer was cut off. Absent: 1. */
+  readonly least?: number | undefined
 }
 
 export interface Reservation {

@@ -66,7 +66,7 @@ function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void 
         isJsonObject(details) && typeof details["reason"] === "string" ? details["reason"] : "no reason given"
       const short = /^[\w .-]{1,60}$/.test(reason) ? reason : "no reason given"
       const hint = short === "max_output_tokens" ? ": a larger max_tokens may help" : ""
-      throw new UnusableAnswer(`The answer is incomplete (${short})${hint}`, usage)
+      throw new UnusableAnswer(`The answer is incomplete (${short})${hint}`, usage, short === "max_output_tokens")
     }
     case "failed":
       throw brokenAnswer("The response failed without a reason", true, usage)

@@ -132,7 +132,7 @@ function refuseUnfinished({ parts, end, reason: raw, usage }: Result): void {
   const reason = /^[\w .-]{1,60}$/.test(raw) ? raw : "no reason given"
   switch (end) {
     case "length":
-      throw new UnusableAnswer(`The answer is incomplete (${reason}): a larger max_tokens may help`, usage)
+      throw new UnusableAnswer(`The answer is incomplete (${reason}): a larger max_tokens may help`, usage, true)
     case "blocked": {
       const refused = raw === "refusal" || raw === "stop"
       throw new UnusableAnswer(refused ? "The model refused to answer" : `The answer was blocked (${reason})`, usage)

@@ -63,7 +63,11 @@ export class RetriedCalls {
   /** Where the last call went. */
   #url = ""
   #retries: number
+  /** Output tokens that the limits and budgets of the run left to the last call, where its answer was cut off there. */
+  #cutAt: number | null = null
   #adaptations = 0
+  /** Output tokens that the last call could give by the limits and budgets of the run. */
+  #lastBound = Number.POSITIVE_INFINITY
   /** What the log knows already. */
   #reportedCalls: number
   #reportedAdded: TurnProgress["added"]
@@ -105,12 +109,18 @@ export class RetriedCalls {
       try {
         const answer = await this.#made(call, most, build)
         this.#retries = 0
+        this.#cutAt = null
         if (answer.hosted !== undefined) watch.hosted?.(answer.hosted)
         return answer
       } catch (error) {
         this.#parts.watch.signal.throwIfAborted()
         if (!(error instanceof UpstreamFailure) && !(error instanceof EgressFailure)) throw this.withCalls(error)
         failed = error
+      }
+      if (this.#isCutAnew(failed)) {
+        // There is room for a longer answer by now, or the next reservation says what has run out.
+        await this.again(`The answer was cut off after ${this.#cutAt} tokens: limits and budgets left no more`)
+        continue
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
       const adapted = refusal === null || this.#adaptations >= modelAdaptations ? null : adapt(refusal, call)
@@ -150,18 +160,36 @@ export class RetriedCalls {
     return wireError(kind, [first ?? issues[0], ...others])
   }
 
+  /** Whether the limits and budgets of the run, rather than the workflow, made the answer too short. */
+  #isCutAnew(failed: UpstreamFailure | EgressFailure): boolean {
+    const isCut = failed instanceof UnusableAnswer && failed.isCut && this.#lastBound < this.#most
+    this.#cutAt = isCut ? this.#lastBound : null
+    return isCut
+  }
+
+  get #most(): number {
+    return this.#parts.request.inference.max_tokens ?? defaultOutput
+  }
+
+  /** An answer that was cut off is worth asking for again where it may become twice as long. */
+  get #least(): { readonly least?: number } {
+    return this.#cutAt === null ? {} : { least: Math.min(this.#most, 2 * this.#cutAt) }
+  }
+
   /** Makes the call in a batch, where the step has a place in one and the batch takes it. */
   async #made(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
-    const { watch, request } = this.#parts
+    const { watch } = this.#parts
     const { batch } = watch
     if (batch === undefined) return this.#paced(draft, most, build)
     const made = await batch.call({
       attempt: this.#attempt + 1,
       input: () => draft.built.estimate(),
-      output: request.inference.max_tokens ?? defaultOutput,
+      output: this.#most,
+      ...this.#least,
       body: (bound) => (bound === null || bound === most ? draft : build(bound)).built.body(),
     })
     if (made === null) return batch.directly(() => this.#paced(draft, most, build))
+    this.#lastBound = made.max_tokens ?? Number.POSITIVE_INFINITY
     try {
       const answer = await this.#once(draft, null, made)
       made.settle(answer.usage, true)
@@ -216,7 +244,9 @@ export class RetriedCalls {
       ...(hosted_tools.length > 0 && { hosted: expectedUses(hosted_tools) }),
       input_tokens: draft.built.estimate(),
       max_tokens: inference.max_tokens ?? null,
+      ...this.#least,
     })
+    this.#lastBound = reservation.max_tokens ?? Number.POSITIVE_INFINITY
     try {
       const call = reservation.max_tokens === most ? draft : build(reservation.max_tokens)
       const answer = await this.#once(call, paced)

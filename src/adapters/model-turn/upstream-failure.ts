@@ -43,10 +43,14 @@ export function brokenAnswer(message: string, retryable: boolean, usage: TokenUs
 
 /** The model's own answer, which is not to be used: it refused, it was blocked, or it came to its limit. */
 export class UnusableAnswer extends UpstreamFailure {
-  constructor(message: string, usage: TokenUsage | null) {
+  /** It came to the limit of its output tokens. */
+  readonly isCut: boolean
+
+  constructor(message: string, usage: TokenUsage | null, isCut = false) {
     const error = { status: 200, code: null, param: null, message, retryable: false, retryAfterMs: null }
     super(error, message, usage)
     this.name = "UnusableAnswer"
+    this.isCut = isCut
   }
 }
 

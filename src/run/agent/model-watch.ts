@@ -96,9 +96,9 @@ async function reserve(
   progress: TurnProgress | null,
 ): Promise<Reservation> {
   const { budget, log, ledger } = running
-  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens, cache, hosted } = call
+  const { turn, attempt, model, id, price: ownPrice, input_tokens, max_tokens, cache, hosted, least } = call
   const most = max_tokens ?? defaultOutput
-  const need = { kind: "model", input: input_tokens, output: most, price: ownPrice, hosted } as const
+  const need = { kind: "model", input: input_tokens, output: most, least, price: ownPrice, hosted } as const
   const grant = budget.limited ? await budget.reserve(about.agent, need) : null
   const price = listedPrice(running, model, id, cache) ?? ownPrice
   let claim: BudgetClaim | null = null
@@ -141,10 +141,10 @@ export function batchClaims(
 ): LaneClaims | null {
   const { budgets } = running.ports
   if (budgets?.limitsCalls(running.caller, running.workflow) !== true) return null
-  return async ({ attempt, input, output, price: ownPrice }) => {
+  return async ({ attempt, input, output, price: ownPrice, least }) => {
     const stated = listedPrice(running, model, id, cache)
     const price = stated === null ? ownPrice : batchPrice(stated)
-    const call = { turn: 1, attempt, model, id, price, cache, input_tokens: input, max_tokens: output }
+    const call = { turn: 1, attempt, model, id, price, cache, input_tokens: input, max_tokens: output, least }
     try {
       return await claimFrom(budgets, running, call, output)
     } catch (error) {
@@ -157,7 +157,7 @@ export function batchClaims(
 function claimFrom(
   budgets: Budgets,
   running: RunContext,
-  { model, id, input_tokens, price, cache, hosted = {} }: CallToReserve,
+  { model, id, input_tokens, price, cache, hosted = {}, least }: CallToReserve,
   output: number,
 ): Promise<BudgetClaim> {
   const { caller, workflow, signal } = running
@@ -170,5 +170,5 @@ function claimFrom(
     const message = `model.${model} has no ${what} that the budget ${costs.path} could go by`
     throw new RunEnding(wireError("input_error", [{ path: `model.${model}`, code: "unpriced-model", message }]))
   }
-  return budgets.reserve({ caller, workflow, input: input_tokens, output, price, hosted, signal })
+  return budgets.reserve({ caller, workflow, input: input_tokens, output, least, price, hosted, signal })
 }

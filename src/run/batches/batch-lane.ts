@@ -197,9 +197,9 @@ export class BatchLane {
     if (early !== undefined) this.#give(batch, seated, early)
   }
 
-  #need({ input, output }: CallToBatch) {
+  #need({ input, output, least }: CallToBatch) {
     const price = priceOf(this.#running, this.#model, this.#node.prompt_cache)
-    return { kind: "model", input: input(), output, price: price === null ? null : batchPrice(price) } as const
+    return { kind: "model", input: input(), output, least, price: price === null ? null : batchPrice(price) } as const
   }
 
   // --------------------------------------------------------------------------------------------- making batches
@@ -284,10 +284,10 @@ export class BatchLane {
     const need = this.#need(seated.call)
     if (budget.limited) seated.grant = await budget.reserve(this.#node.name, need)
     if (seated.claims === null) return
-    const { input, price } = need
+    const { input, price, least } = need
     const output = seated.grant?.output ?? need.output
     try {
-      seated.claim = await seated.claims({ attempt: seated.call.attempt, input, output, price })
+      seated.claim = await seated.claims({ attempt: seated.call.attempt, input, output, price, least })
     } catch (error) {
       giveUp(seated)
       throw error
@@ -339,9 +339,12 @@ export class BatchLane {
   }
 
   /** With a bound on its output tokens, where limits or budgets ask for one. */
-  #body({ call, grant, claim }: SeatedCall): string {
-    const { budget } = this.#running
-    return call.body(claim?.output ?? (grant !== null && budget.boundsOutput ? grant.output : null))
+  #body(seated: SeatedCall): string {
+    return seated.call.body(this.#bound(seated))
+  }
+
+  #bound({ grant, claim }: SeatedCall): number | null {
+    return claim?.output ?? (grant !== null && this.#running.budget.boundsOutput ? grant.output : null)
   }
 
   async #submit(ready: readonly ReadyCall[]): Promise<void> {
@@ -590,6 +593,7 @@ export class BatchLane {
       batch: batch.id,
       submitted_at: batch.submittedAt ?? batch.sentAt,
       answer,
+      max_tokens: this.#bound(seated),
       settle: (usage, answered) => grant?.settle(usage, answered),
     })
   }

@@ -13,6 +13,8 @@ export interface ModelNeed {
   readonly input: number
   /** Most output tokens, where there is room for all of them. */
   readonly output: number
+  /** The fewest output tokens that are of use: an answer with fewer was cut off. Absent: 1. */
+  readonly least?: number | undefined
   readonly price: Price | null
   /** Uses of hosted tools that are expected of it. */
   readonly hosted?: HostedCounts | undefined
@@ -190,7 +192,7 @@ export class Budget {
     // Where an account has no open call, nothing comes back to it: the call makes do with what is left.
     if (need.kind === "model" && tight.every(({ open }) => open === 0)) {
       const rest = Math.min(output, ...accounts.map((one) => outputLeft(one, need)))
-      if (rest >= 1 && accounts.every((one) => missing(one, need, rest) === null)) {
+      if (rest >= leastOf(need) && accounts.every((one) => missing(one, need, rest) === null)) {
         return this.#grant(need, accounts, rest)
       }
     }
@@ -268,6 +270,11 @@ function missing(one: Account, need: Need, output: number): LimitKey | null {
   return rest.cost < worstCost(need.input, output, need.price, need.hosted) ? "cost" : null
 }
 
+/** The fewest output tokens that a call is worth making for. */
+function leastOf(need: Need): number {
+  return need.kind === "model" ? Math.min(need.least ?? 1, need.output) : 0
+}
+
 function outputLeft(one: Account, { input, price, hosted }: ModelNeed): number {
   const rest = left(one)
   const byCost =
@@ -278,7 +285,7 @@ function outputLeft(one: Account, { input, price, hosted }: ModelNeed): number {
 /** Says what the smallest call would have needed, what is left, and the limit. */
 function exceeded(need: Need, accounts: readonly Account[]): { readonly error: RunEnding; readonly budget: Budget } {
   for (const one of accounts) {
-    const key = missing(one, need, 1)
+    const key = missing(one, need, leastOf(need))
     const limit = key === null ? undefined : one.limits[key]
     if (key === null || limit === undefined) continue
     const rest = left(one)

@@ -117,6 +117,53 @@ test("calls reserve their worst case, wait for others, and are cut to what is le
   assert.equal((await budgets.reserve(call(1, 1))).output, 1)
 })
 
+test("calls wait in the order in which they came: a later one that would fit overtakes nobody, and other budgets are not held up", async () => {
+  const world = new World({
+    callers: { ann: { tokens_per_day: 1_000 }, bob: { tokens_per_day: 1_000 } },
+    workflows: { shared: { tokens_per_day: 1_500 } },
+  })
+  const budgets = world.process("one")
+  const order: string[] = []
+  const asks = (name: string, output: number, more: object = {}): Promise<BudgetClaim> => {
+    const claim = budgets.reserve({ ...call(100, output), ...more })
+    claim.then(
+      () => order.push(name),
+      (error: unknown) => order.push(`${name}: ${(error as Error).message}`),
+    )
+    return claim
+  }
+  const first = await world.until(asks("first", 700))
+  const large = asks("large", 800)
+  const small = asks("small", 10)
+  // Neither of ann's own.
+  await world.until(asks("bob's", 400, { caller: "bob" }))
+  const stop = new AbortController()
+  const stopped = asks("stopped", 10, { signal: stop.signal })
+  const last = asks("last", 10, { workflow: "shared" })
+  stop.abort(new Error("The run stops"))
+  await assert.rejects(stopped, /The run stops/)
+  // It waits for one budget only, in which it is behind the last one of ann.
+  const behind = asks("behind", 10, { caller: "bob", workflow: "shared" })
+  for (let n = 0; n < 20; n++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    world.clock.advance(500)
+  }
+  assert.deepEqual(order, ["first", "bob's", "stopped: The run stops"])
+  first.settle({ tokens: 0, cost: 0n })
+  first.logged()
+  await world.until(large)
+  // All of it is held: the rest is refused or served in its order, after its minute.
+  const rest = await world.until(Promise.allSettled([small, last, behind]))
+  assert.deepEqual(
+    order.slice(3).map((text) => text.split(":")[0]),
+    ["large", "small", "last", "behind"],
+  )
+  assert.deepEqual(
+    rest.map(({ status }) => status),
+    ["rejected", "rejected", "fulfilled"],
+  )
+})
+
 test("a call waits a minute for what other processes hold, and no longer", async () => {
   const world = new World(day(1_000))
   const [one, two] = [world.process("one"), world.process("two")]

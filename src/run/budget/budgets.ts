@@ -7,6 +7,7 @@ import { hourMs, type Account, type Slice, type SliceRequest } from "../../ports
 import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import { isStoreTrouble, type RunStore } from "../../ports/store.ts"
 import type { WaitPage } from "../../ports/waits.ts"
+import { CallQueue } from "./call-queue.ts"
 import { limitInLedger, periodAt, shownAmount, type AppliedBudget, type BudgetList } from "./budget-list.ts"
 
 /** A part of each limit that a process takes at once. */
@@ -39,6 +40,8 @@ export interface BudgetCall {
   readonly workflow: string | null
   readonly input: number
   readonly output: number
+  /** The fewest output tokens that are of use: an answer with fewer was cut off. Absent: 1. */
+  readonly least?: number | undefined
   /** Null: it has no price that budgets go by. */
   readonly price: Price | null
   /** Uses of hosted tools that are expected of it. */
@@ -115,6 +118,7 @@ export class Budgets {
   readonly #held = new Map<string, Held>()
   /** Requests to the store are made one after the other: what a process holds is set, not added to. */
   #turn: Promise<unknown> = Promise.resolve()
+  readonly #queue = new CallQueue()
   #change = Promise.withResolvers<void>()
   #fileChange = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
@@ -183,18 +187,31 @@ export class Budgets {
     )
   }
 
-  /** Waits until all budgets have room for the call. Rejects with `BudgetUsedUp` where none comes. */
+  /** Waits until all budgets have room for the call, behind those that came before it. Rejects with `BudgetUsedUp` where none comes. */
   async reserve(call: BudgetCall): Promise<BudgetClaim> {
+    const began = this.#parts.clock.monotonic()
+    call.signal.throwIfAborted()
+    const all = this.#standing(call)
+    const keys = all.map(({ budget }) => budget.key)
+    const helds = all.map(({ held }) => held)
+    if (this.#queue.isFree(keys) && helds.every((held) => this.#room(held) >= needOf(held, call, call.output)))
+      return this.#claimFor(helds, call, call.output)
+    return this.#queue.inTurn(keys, call.signal, () => this.#reserve(call, began))
+  }
+
+  /** The budgets that a call counts in. */
+  #standing({ caller, workflow }: BudgetCall): Standing[] {
+    const now = this.#parts.clock.now()
+    const budgets = this.#parts.list().of(caller, workflow)
+    return budgets.flatMap((budget) => (budget.measure === "runs" ? [] : [{ budget, held: this.#heldOf(budget, now) }]))
+  }
+
+  async #reserve(call: BudgetCall, began: number): Promise<BudgetClaim> {
     const { clock } = this.#parts
     const { signal } = call
-    const began = clock.monotonic()
     for (;;) {
       signal.throwIfAborted()
-      const now = clock.now()
-      const budgets = this.#parts.list().of(call.caller, call.workflow)
-      const all = budgets.flatMap((budget) =>
-        budget.measure === "runs" ? [] : [{ budget, held: this.#heldOf(budget, now) }],
-      )
+      const all = this.#standing(call)
       const helds = all.map(({ held }) => held)
       const short = (): Held[] => helds.filter((held) => this.#room(held) < needOf(held, call, call.output))
       const whole = (): BudgetClaim | null => (short().length === 0 ? this.#claimFor(helds, call, call.output) : null)
@@ -209,12 +226,14 @@ export class Budgets {
         const part = (): BudgetClaim | null => {
           const rooms = helds.map((held) => outputIn(held, call, this.#room(held)))
           const output = Math.floor(Math.min(call.output, ...rooms))
-          return output >= 1 ? this.#claimFor(helds, call, output) : null
+          return output >= leastOf(call) ? this.#claimFor(helds, call, output) : null
         }
-        const cut = await this.#tryAsk(tight, call, began, 1, part)
+        const cut = await this.#tryAsk(tight, call, began, leastOf(call), part)
         if (cut === "again") continue
         if (cut !== null) return cut
-        const [worst] = all.filter(({ held }) => tight.includes(held) && outputIn(held, call, this.#room(held)) < 1)
+        const [worst] = all.filter(
+          ({ held }) => tight.includes(held) && outputIn(held, call, this.#room(held)) < leastOf(call),
+        )
         if (worst !== undefined) throw usedUp(worst, call)
       }
       await this.#pause(change, signal)
@@ -524,6 +543,11 @@ function same({ amount, taken }: Held): Sizes {
   return { keep, least: keep, want: keep }
 }
 
+/** The fewest output tokens that a call is worth making for. */
+function leastOf({ least = 1, output }: BudgetCall): number {
+  return Math.min(least, output)
+}
+
 function inNano(cost: Money): number {
   return Number((cost + 999_999_999n) / 1_000_000_000n)
 }
@@ -563,7 +587,7 @@ function refusal(full: readonly Standing[], now: number): WireError {
 
 function usedUp({ budget: { path, limit, measure }, held }: Standing, call: BudgetCall): BudgetUsedUp {
   const { account, used, others, taken } = held
-  const needed = shownAmount(measure, needOf(held, call, 1))
+  const needed = shownAmount(measure, needOf(held, call, leastOf(call)))
   const left = shownAmount(measure, Math.max(0, account.limit - used - others - taken))
   const resets = account.to * hourMs
   const message = `The next model call needs ${needed} ${measure === "tokens" ? "tokens" : "at least"}, and ${left} are left of the budget of ${limit} (${path}), which begins anew at ${isoTime(resets)}`

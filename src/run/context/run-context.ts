@@ -59,6 +59,7 @@ export type LaneClaims = (call: {
   readonly input: number
   readonly output: number
   readonly price: Price | null
+  readonly least?: number | undefined
 }) => Promise<BudgetClaim>
 
 /** The batches of an agent. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import type { BudgetsAnswer, SpendingAnswer } from "../../../src/api/spending.ts"
-import { fakeBackend, json } from "../../support/fake-backend.ts"
+import { fakeBackend, json, type Behaviour } from "../../support/fake-backend.ts"
 import { allEvents } from "./read-stream.ts"
 import { ada, errorOf, oneAgent, startService } from "./start-service.ts"
 
@@ -17,6 +17,27 @@ const counted = (output_tokens = 5): ReturnType<typeof json> =>
     output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: '{"message":"x"}' }] }],
     usage: { input_tokens: 10, output_tokens, input_tokens_details: {}, output_tokens_details: {} },
   })
+
+/** An answer of 500 tokens, cut off where fewer are allowed. */
+const long: Behaviour = ({ body }) => {
+  const most = Number(body["max_output_tokens"] ?? 1e9)
+  const isCut = most < 500
+  const text = '{"message":"x"}'
+  return json({
+    object: "response",
+    status: isCut ? "incomplete" : "completed",
+    ...(isCut && { incomplete_details: { reason: "max_output_tokens" } }),
+    output: [
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: text.slice(0, isCut ? 5 : 50) }] },
+    ],
+    usage: {
+      input_tokens: 10,
+      output_tokens: Math.min(500, most),
+      input_tokens_details: {},
+      output_tokens_details: {},
+    },
+  })
+}
 
 const month = 744 * 3600
 
@@ -30,13 +51,17 @@ describe("budgets", async () => {
       bob: { runs_per_month: 2 },
       cy: { tokens_per_month: 20 },
       dan: { tokens_per_month: 700 },
+      fay: { tokens_per_month: 600 },
+      gus: { tokens_per_month: 600 },
       "*": { cost_per_month: 5 },
     },
   }
   const write = (changed: object): Promise<void> =>
     writeFile(file, JSON.stringify({ callers: { ...budgets.callers, ...changed } }))
   await write({})
-  const keys = ["ann", "bob", "cy", "dan", "eve"].map((name) => `${name}:key-of-${name}-0123456789`).join(",")
+  const keys = ["ann", "bob", "cy", "dan", "eve", "fay", "gus"]
+    .map((name) => `${name}:key-of-${name}-0123456789`)
+    .join(",")
   const service = await startService({ API_KEYS: keys, OPERATOR_KEYS: "op:key-of-op-0123456789", BUDGETS: file })
   const as = (name: string): Record<string, string> => ({ authorization: `Bearer key-of-${name}-0123456789` })
   const run = (name: string, source: string, more: object = {}, headers = {}): Promise<Response> =>
@@ -96,6 +121,44 @@ describe("budgets", async () => {
     assert.equal(error.kind, "limit_exceeded")
     assert.equal(error.issues[0]?.path, "callers.dan.tokens_per_month")
     assert.equal(asked.length, 1)
+  })
+
+  it("are the reason where they cut an answer off", async (t) => {
+    const { backend, asked } = await fakeBackend(t, long)
+    const error = await errorOf(await run("fay", oneAgent(backend.endpoint)))
+    assert.deepEqual([error.status, error.kind], [422, "limit_exceeded"])
+    assert.equal(error.issues[0]?.path, "callers.fay.tokens_per_month")
+    assert.match(error.message, /^The next model call needs \d+ tokens, and \d+ are left of the budget of 600 /)
+    assert.equal(asked.length, 1, "a second answer could not be twice as long")
+    const limited = { options: { limits: { tokens: 600 } } }
+    const ofRun = await errorOf(await run("ann", oneAgent(backend.endpoint), limited))
+    assert.deepEqual([ofRun.kind, ofRun.issues[0]?.path], ["limit_exceeded", "options.limits.tokens"])
+    // The workflow itself sets it: the reason is the workflow's.
+    const own = oneAgent(backend.endpoint).replace("max_retries: 0", "max_retries: 0 max_tokens: 20")
+    assert.match((await errorOf(await run("ann", own))).message, /a larger max_tokens may help/)
+  })
+
+  it("let a run wait whose answer they cut off, and count the answer", async (t) => {
+    const { backend, asked } = await fakeBackend(t, long)
+    const waiting = await run("gus", oneAgent(backend.endpoint), { options: { on_budget: "wait" } })
+    assert.equal(waiting.status, 202, await waiting.clone().text())
+    const { run_id } = (await waiting.json()) as { run_id: string }
+    const [{ used, reserved } = { used: 0, reserved: 0 }] = await shown("gus")
+    assert.ok(used > 10 && used < 510, String(used))
+    assert.equal(reserved, 0)
+    await write({ gus: { tokens_per_month: 20_000 } })
+    const events = await allEvents(
+      await service.get(`/execute/${run_id}/events`, { ...as("gus"), accept: "text/event-stream" }),
+    )
+    const last = events.at(-1)
+    assert.equal(last?.type, "workflow_completed")
+    assert.equal(asked.length, 2)
+    const { input_tokens, output_tokens } = last.data["usage"] as { input_tokens: number; output_tokens: number }
+    assert.equal(input_tokens + output_tokens, used + 510)
+    assert.deepEqual(
+      events.filter(({ type }) => type === "agent_retried").map(({ data }) => data["reason"]),
+      [`The answer was cut off after ${used - 10} tokens: limits and budgets left no more`],
+    )
   })
 
   it("let a run wait that wants to, until the file allows more", async (t) => {
