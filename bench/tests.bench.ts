@@ -48,6 +48,7 @@ const suite: Suite = {
   lines: new LineMap(tests),
   tested: {
     source: workflow,
+    fixtures: new Map(),
     plan,
     secrets: placeholderSecrets(plan.secrets, plan.types),
     judges: compiled.judges,

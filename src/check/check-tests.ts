@@ -212,6 +212,7 @@ class TestCheck {
       present: nonePresent,
       roots: after === "after" ? ["input", "agent", "ask", "wait", "run"] : place === givenResult ? ["input"] : [],
       withoutCode: true,
+      ...(after === "after" && { readsFiles: true }),
     }
   }
 

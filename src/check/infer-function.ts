@@ -43,7 +43,8 @@ export function inferFunction(checking: CheckContext, node: Syntax.FunctionNode,
     return errorType
   }
   if (name === "failure") return inferFailure(checking, node, scope, infer)
-  if (isFileFunction(name) && (scope.values !== "run" || scope.withoutCode === true)) {
+  const isRead = name === "text_of" && scope.readsFiles === true
+  if (isFileFunction(name) && !isRead && (scope.values !== "run" || scope.withoutCode === true)) {
     const message = `\`${name}\` stores or reads a file, which is not allowed in ${scope.place}`
     checking.report("misplaced-expression", scope.path, node, message, "Call it in a step of the workflow.")
   }

@@ -26,6 +26,7 @@ import {
   nullType,
   numberType,
   stringType,
+  fileType,
 } from "../types/primitives.ts"
 import { isAssignable, isLenient, nullable, union, withoutLiterals, withoutNull } from "../types/relations.ts"
 import { eitherOf } from "../types/either-of.ts"
@@ -116,6 +117,8 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       checking.report("type-mismatch", scope.path, expression, message, hint)
       return errorType
     }
+    case "fixture":
+      return fileType
     case "missing-expression":
       return errorType
   }

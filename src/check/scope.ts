@@ -27,6 +27,8 @@ export interface Scope extends Allowance {
   readonly isDefaulted?: boolean
   /** It is evaluated outside of a run, where there is no code. */
   readonly withoutCode?: true
+  /** `text_of` is allowed all the same: the files are there already. */
+  readonly readsFiles?: true
   /** Its variables are all that it may refer to. */
   readonly isClosed?: true
   /** In a requirement, or after a round of a repetition: the type of the output or the answer that is judged. */

@@ -352,6 +352,10 @@ export class NameWalk {
         this.keyword(node.keyword)
         this.expression(node.message, { ...inValue(setting), expects: "value" })
         break
+      case "fixture":
+        this.keyword(node.keyword)
+        this.expression(node.path, { ...inValue(setting), expects: "value" })
+        break
       case "number":
       case "missing-expression":
         break

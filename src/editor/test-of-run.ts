@@ -4,6 +4,8 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question, WireError } from "../log/events.ts"
 import type { NodeState, RunState, Span } from "../log/run-state.ts"
 import { isByModel, stepPath } from "../plan/call-scope.ts"
+import { safeFileName } from "../base/file-name.ts"
+import { isFileValue, type FileValue } from "../types/file-value.ts"
 import { quoteText } from "../source/quote-text.ts"
 
 /** A run that becomes a test. */
@@ -26,8 +28,8 @@ export function testOfRun({ title, input, state }: RunToTest): string {
   const lines = [...(Object.keys(input).length === 0 ? [] : [inputLines(input), ""]), ...givenOf(state)]
   const end =
     state.status === "completed"
-      ? Object.entries(isJsonObject(state.output) ? state.output : {}).map(
-          ([name, value]) => `expect output${member(name)} == ${literal(value)}`,
+      ? Object.entries(isJsonObject(state.output) ? state.output : {}).map(([name, value]) =>
+          expected(`output${member(name)}`, value),
         )
       : [
           `// The run failed: ${(state.error?.message ?? "it was cancelled").replaceAll(/\s+/g, " ")}`,
@@ -36,6 +38,32 @@ export function testOfRun({ title, input, state }: RunToTest): string {
         ]
   const body = [...lines, ...(lines.length === 0 ? [] : [""]), ...end].join("\n")
   return `test ${quoteText(title)} {\n${indent(body)}\n}\n`
+}
+
+/** A file is compared by what can be read of it: its id differs from run to run. */
+function expected(path: string, value: JsonValue): string {
+  if (isFileValue(value)) {
+    return `expect ${path}.name == ${quoteText(value.name)} && ${path}.bytes == ${value.bytes}`
+  }
+  if (filesIn(value).length > 0) return `// ${path} has files in it: say here what is expected of them.`
+  return `expect ${path} == ${literal(value)}`
+}
+
+/** The files that the text of a test names, each once. Their contents belong to `fixturePath`, from the test file. */
+export function filesOfTest({ input, state }: Pick<RunToTest, "input" | "state">): FileValue[] {
+  const nodes = [state, ...Object.values(state.inside ?? {})].flatMap(({ spans }) => spans)
+  const found = filesIn([input, ...nodes.map(({ output = null, result = null }) => [output, result])])
+  return [...new Map(found.map((file) => [fixturePath(file), file])).values()]
+}
+
+/** It stays in its folder, whatever a service says of the file. */
+export function fixturePath({ name, sha256 }: FileValue): string {
+  return `fixtures/${sha256.replaceAll(/[^0-9a-f]/g, "").slice(0, 8) || "0"}/${safeFileName(name)}`
+}
+
+function filesIn(value: JsonValue): FileValue[] {
+  if (isFileValue(value)) return [value]
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(filesIn) : []
 }
 
 /** A line of a test, with the step that it is about. What is not known of a step is said in a comment. */
@@ -168,6 +196,7 @@ function inputLines(input: JsonObject): string {
 /** A value as a workflow writes it. */
 function literal(value: JsonValue): string {
   if (typeof value === "string") return quoteText(value)
+  if (isFileValue(value)) return `file ${quoteText(fixturePath(value))}`
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
   const fields = Object.entries(value).map(([name, one]) => `${key(name)}: ${literal(one)}`)

@@ -35,8 +35,15 @@ import { expressionIn, skipsFailure, valuesOf, type Properties } from "../syntax
 
 export type FunctionPlans = Readonly<Record<string, FunctionPlan>>
 
+/** What an expression of a test calls a file that the test names. */
+export function fixtureVariable(path: string): string {
+  return `file ${path}`
+}
+
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {
+  /** Files that a test names, by their paths as they are written. */
+  readonly fixtures = new Map<string, Span>()
   readonly #program: Program
   /** How many call sites of each name exist so far. */
   readonly #sites = new Map<string, number>()
@@ -115,6 +122,13 @@ export class Lowering {
         return this.expression(node.value, place)
       case "observed":
         return this.#observed(node, place)
+      // A test's runner reads the file.
+      case "fixture": {
+        const path = node.path.texts[0] ?? ""
+        const text = fixtureVariable(path)
+        this.fixtures.set(path, node.path)
+        return { op: "reference", root: { kind: "variable", name: text }, text }
+      }
       case "fail":
       case "number":
       case "word":

@@ -19,6 +19,8 @@ export interface TestPlan {
     readonly file: string
     readonly span: Span
   } | null
+  /** What its values name of files beside it. */
+  readonly fixtures: readonly { readonly path: string; readonly span: Span }[]
   readonly input: readonly Entry[]
   readonly given: readonly GivenPlan[]
   /** What `run.started_at` is; null where the test does not say. */
@@ -63,6 +65,7 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
   const { title, rows, body } = test
   const text = title.texts[0] ?? ""
   const place = `test ${text}`
+  lowering.fixtures.clear()
   let input: readonly Entry[] = []
   const given: GivenPlan[] = []
   let started_at: Expression | null = null
@@ -108,6 +111,7 @@ function planTest(program: Program, lowering: Lowering, test: Syntax.TestDeclara
             file: rows.file.texts[0] ?? "",
             span: rows.file,
           },
+    fixtures: [...lowering.fixtures].map(([path, span]) => ({ path, span })),
     input,
     given,
     started_at,

@@ -74,6 +74,7 @@ function walk(expression: Expression, visit: (chain: Chain) => void, observe: (s
     case "fail":
       inner(expression.message)
       break
+    case "fixture":
     case "number":
     case "word":
     case "missing-expression":

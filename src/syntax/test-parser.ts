@@ -12,6 +12,7 @@ import type {
   Chain,
   Expression,
   FailureNode,
+  FixtureNode,
   Name,
   ObservedNode,
   Property,
@@ -108,7 +109,7 @@ function parseItem(reader: TokenReader): TestItem | undefined {
 function parseInput(reader: TokenReader): TestInput | undefined {
   const keyword = reader.take()
   reader.accept(":")
-  const body = parseValueFields(reader)
+  const body = reader.within({ observe: parseFixture }, () => parseValueFields(reader))
   if (body !== undefined) return { kind: "test-input", keyword, body, start: keyword.start, end: body.end }
   reader.expected("`{` after `input`", undefined, "{")
   return undefined
@@ -138,7 +139,7 @@ function parseResult(reader: TokenReader, step: Chain): TestGiven["result"] {
     if (reader.token.afterBreak || reader.endsBlock(reader.token)) return { kind: "missing" }
   }
   if (valueIsAbsent(reader, "a value")) return { kind: "missing" }
-  return { kind: "value", value: reader.within({ observe: parseFailure }, () => parseExpression(reader)) }
+  return { kind: "value", value: reader.within({ observe: parseResultWord }, () => parseExpression(reader)) }
 }
 
 /** Whether the word on another line begins the next item, and is not what the one before it still needs. */
@@ -267,4 +268,17 @@ function parseFailure(reader: TokenReader, keyword: Token): FailureNode | undefi
   reader.take()
   const message = parseString(reader, parseExpression)
   return { kind: "fail", keyword, message, start: keyword.start, end: message.end }
+}
+
+function parseResultWord(reader: TokenReader, keyword: Token): FailureNode | FixtureNode | undefined {
+  return parseFailure(reader, keyword) ?? parseFixture(reader, keyword)
+}
+
+/** "file" string, in the values that a test gives. */
+function parseFixture(reader: TokenReader, keyword: Token): FixtureNode | undefined {
+  const next = reader.peek()
+  if (!reader.isWord("file") || (next.kind !== "string" && next.kind !== "head")) return undefined
+  reader.take()
+  const path = parsePlainString(reader, "the path of a file")
+  return { kind: "fixture", keyword, path, start: keyword.start, end: path.end }
 }

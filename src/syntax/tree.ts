@@ -524,6 +524,7 @@ export type Expression =
   | ExceptionNode
   | ObservedNode
   | FailureNode
+  | FixtureNode
   /** Already reported. */
   | (Span & { readonly kind: "missing-expression" })
 
@@ -661,4 +662,11 @@ export interface FailureNode extends Span {
   readonly kind: "fail"
   readonly keyword: Token
   readonly message: Expression
+}
+
+/** `file "fixtures/contract.pdf"` in the values that a test gives: a file beside the test file. */
+export interface FixtureNode extends Span {
+  readonly kind: "fixture"
+  readonly keyword: Token
+  readonly path: StringNode
 }

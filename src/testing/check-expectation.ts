@@ -157,14 +157,15 @@ function showAsked(expression: Expression, scope: Scope): string[] {
   })
 }
 
-type Part = Extract<Expression, { op: "reference" | "chain" }>
+type Part = Extract<Expression, { op: "reference" | "chain" | "function" }>
 
-/** References and paths, each as a whole. The item of a list and the value of a branch have no value outside of them. */
+/** References, paths and texts of files, each as a whole. The item of a list and the value of a branch have no value outside of them. */
 function partsOf(expression: Expression): { readonly text: string; readonly part: Part }[] {
   const found = new Map<string, Part>()
   const visit = (node: Expression): void => {
     const base = node.op === "chain" ? node.base : node
-    if (base.op !== "reference") for (const child of children(node)) visit(child)
+    if (node.op === "function" && node.name === "text_of") found.set(node.text, node)
+    else if (base.op !== "reference") for (const child of children(node)) visit(child)
     else if (base.root.kind !== "item" && base.root.kind !== "matched") found.set((node as Part).text, node as Part)
   }
   visit(expression)

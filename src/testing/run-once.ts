@@ -19,6 +19,7 @@ import {
   type Shortage,
 } from "./given-results.ts"
 import { GivenTools } from "./given-tools.ts"
+import { storeFixtures, textsOfFiles, type FileTexts, type Fixture } from "./fixtures.ts"
 import type { GivenAnswer, ObservedRun } from "./observe-run.ts"
 import { observeRun } from "./observe-run.ts"
 
@@ -57,6 +58,8 @@ export interface Miss {
 
 /** A workflow under test, and what the judges of its test file need. */
 export interface Tested {
+  /** The files that its tests name, by their paths as they are written. */
+  readonly fixtures: ReadonlyMap<string, Fixture>
   readonly source: string
   readonly plan: Plan
   readonly secrets: JsonObject
@@ -70,12 +73,14 @@ export interface Given {
   readonly others: ReadonlyMap<string, GivenValue>
   /** What `run` is. */
   readonly run: RunValues
+  /** The files that its values name. */
+  readonly fixtures: readonly Fixture[]
 }
 
 /** The same in each run of a test, whenever it runs, so that recordings fit. */
 export const defaultRun: RunValues = { id: "test", started_at: Date.UTC(2026, 0, 1) }
 
-export const nothingGiven: Given = { steps: new Map(), others: new Map(), run: defaultRun }
+export const nothingGiven: Given = { steps: new Map(), others: new Map(), run: defaultRun, fixtures: [] }
 
 const testOptions: RunOptions = {
   cache_key: null,
@@ -85,7 +90,14 @@ const testOptions: RunOptions = {
   deltas: false,
 }
 
-/** A run on the real engine, to its end. */
+/** What came of a test's run, and what its files say. */
+export interface ObservedTest extends ObservedRun {
+  readonly misses: readonly Miss[]
+  readonly shortages: readonly Shortage[]
+  readonly texts: FileTexts
+}
+
+/** A run on the real engine, to its end. Rejects with a `FileRefusal` where a file of the test cannot be stored. */
 export async function runOnce(
   engine: TestEngine,
   { source }: Pick<Tested, "source">,
@@ -94,7 +106,7 @@ export async function runOnce(
   secrets: JsonObject,
   given: Given,
   signal: AbortSignal,
-): Promise<ObservedRun & { readonly misses: readonly Miss[]; readonly shortages: readonly Shortage[] }> {
+): Promise<ObservedTest> {
   const { clock, random, limits, deadlines } = engine
   const opened = engine.open(secrets)
   const { store, model, events, misses, code, files } = opened
@@ -105,6 +117,7 @@ export async function runOnce(
   const newRun = { run_id: random.id(), caller: "", request, created_at, idempotency: null }
   const created = await store.create(newRun, "test", 3_600_000)
   if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
+  if (files !== undefined) await storeFixtures(files.files, newRun.run_id, given.fixtures)
   /** Ports of a file, by the path of calls that leads to it: `workflow.triage.` */
   const portsOf = (path: string, file: Plan): RunPorts => {
     const others = below(path, given.others)
@@ -163,7 +176,10 @@ export async function runOnce(
   }
   try {
     await run(job, portsOf("", plan), limits)
-    return { ...observeRun(events, plan, answered), misses, shortages: results.shortages }
+    const observed = observeRun(events, plan, answered)
+    const seen = [input, observed.output, ...observed.agents.values(), ...observed.rounds.values()]
+    const texts = await textsOfFiles(files?.files, seen)
+    return { ...observed, misses, shortages: results.shortages, texts }
   } finally {
     signal.removeEventListener("abort", onAbort)
     await opened.close()

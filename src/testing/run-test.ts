@@ -1,5 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Entry } from "../plan/expression.ts"
+import { fixtureVariable } from "../plan/lower.ts"
+import { FileRefusal } from "../run/files/files.ts"
+import { readingTexts, type Fixture } from "./fixtures.ts"
 import type { GivenPlan, TestPlan } from "../plan/plan-tests.ts"
 import { parseTime } from "../base/parse-time.ts"
 import { timeForm } from "../check/run-values.ts"
@@ -15,7 +18,7 @@ import { checkExpectation, showValue, testScope } from "./check-expectation.ts"
 import type { GivenOne, GivenValue } from "./given-results.ts"
 import { judge } from "./judge.ts"
 import { showMiss } from "./show-miss.ts"
-import type { Given, Miss, Tested, TestEngine } from "./run-once.ts"
+import type { Given, Miss, ObservedTest, Tested, TestEngine } from "./run-once.ts"
 import { runOnce, defaultRun } from "./run-once.ts"
 
 /** One run of a test. */
@@ -47,7 +50,8 @@ export async function runTest(
   row: Row | null,
   signal: AbortSignal,
 ): Promise<TestRun> {
-  const rows: ReadonlyMap<string, JsonValue> =
+  const fixtures: Fixture[] = []
+  const rows: Map<string, JsonValue> =
     test.rows === null || row === null
       ? new Map()
       : new Map<string, JsonValue>([
@@ -66,9 +70,15 @@ export async function runTest(
   let input: JsonObject
   let given: Given
   try {
+    for (const { path } of test.fixtures) {
+      const fixture = tested.fixtures.get(path)
+      if (fixture === undefined) throw new Error(`${path} was not read`)
+      fixtures.push(fixture)
+      rows.set(fixtureVariable(path), fixture.value)
+    }
     const before = testScope(tested.plan, {}, rows, null)
     input = valuesOf(test.input, before)
-    given = readGiven(test, { ...before, input })
+    given = { ...readGiven(test, { ...before, input }), fixtures }
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error
     return failed(`The test's values could not be computed${where}`, [error.error.message])
@@ -78,7 +88,13 @@ export async function runTest(
     const details = misfit.issues.map(issueText)
     return failed(`The input does not fit the workflow${where}`, details)
   }
-  const observed = await runOnce(engine, tested, tested.plan, input, tested.secrets, given, signal)
+  let observed: ObservedTest
+  try {
+    observed = await runOnce(engine, tested, tested.plan, input, tested.secrets, given, signal)
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return failed("A file of the test cannot be stored", [error.message])
+  }
   return holdAgainst(engine, tested, test, input, rows, given, observed, signal)
 }
 
@@ -89,7 +105,7 @@ async function holdAgainst(
   input: JsonObject,
   rows: ReadonlyMap<string, JsonValue>,
   given: Given,
-  observed: Awaited<ReturnType<typeof runOnce>>,
+  observed: ObservedTest,
   signal: AbortSignal,
 ): Promise<TestRun> {
   const { error, duration_ms } = observed
@@ -122,7 +138,8 @@ async function holdAgainst(
   } else if (error === null && test.fails) {
     failures.push({ text: "The run was expected to fail, and it completed", at: test.span.start, details: [] })
   } else {
-    const scope = testScope(tested.plan, input, rows, observed, runValues(given.run))
+    const texts = readingTexts(observed.texts)
+    const scope = { ...testScope(tested.plan, input, rows, observed, runValues(given.run)), texts }
     for (const expect of test.expects) {
       if (expect.judge === null) {
         const failure = checkExpectation(expect, scope)
@@ -154,7 +171,7 @@ function startedAt(value: JsonValue): RunValues {
   throw failure("evaluation_error", "run.started_at", `run.started_at is not ${timeForm}: ${showValue(value)}`)
 }
 
-function readGiven({ given, started_at }: TestPlan, scope: Scope): Given {
+function readGiven({ given, started_at }: TestPlan, scope: Scope): Omit<Given, "fixtures"> {
   const steps = new Map<string, GivenValue>()
   const others = new Map<string, GivenValue>()
   for (const one of given) {

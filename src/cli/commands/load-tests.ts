@@ -1,6 +1,9 @@
 import { parseInOrder } from "../../base/ordered-object.ts"
 import { basename, dirname, join } from "node:path"
+import { safeFileName } from "../../base/file-name.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isLie, mediaTypeOfName, telltaleBytes } from "../../base/media-type.ts"
+import { fixtureOf, type Fixture } from "../../testing/fixtures.ts"
 import { compileFile, rootFor } from "../../compiler/folder-texts.ts"
 import { testedFile } from "../../compile-tests.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
@@ -11,10 +14,13 @@ import type { Suite } from "../../testing/run-suites.ts"
 import type { Row } from "../../testing/run-test.ts"
 import { compileTestFile, diagnosisOf } from "./diagnose.ts"
 import type { FoundSource } from "./find-sources.ts"
-import { readFoundFile } from "./read-file.ts"
+import { readFoundBytes, readFoundFile } from "./read-file.ts"
 import { readFoundSource, readSource } from "./read-source.ts"
 import { showIssue, showProblem } from "../terminal/show-issue.ts"
 import type { Palette } from "../terminal/terminal.ts"
+
+/** Of a file that a test gives to a run: what a service takes unless it is told otherwise. */
+const fixtureBytes = 64 * 1024 * 1024
 
 /** Why a test file cannot run: lines for people. */
 export class CannotTest extends Error {}
@@ -41,7 +47,7 @@ export function loadTests(
   const tested = readFoundSource(workflow, root)
   if (tested.text === null) throw new CannotTest(showProblem(workflow, tested.problem, palette))
   const changed = change(tested.text)
-  const { plan, diagnostics, text, paths } = compileFile(workflow, changed, root)
+  const { plan, diagnostics, text, paths: modulePaths } = compileFile(workflow, changed, root)
   refuseErrors(workflow, changed, diagnostics, palette)
   const { tests, judges } = compiled
   if (plan === undefined || tests === undefined || judges === undefined) {
@@ -56,12 +62,22 @@ export function loadTests(
     data.set(path, known)
     return known
   }
+  const fixtures = new Map<string, Fixture>()
+  const paths = new Set<string>()
+  for (const { path, span } of tests.flatMap((test) => test.fixtures)) {
+    const found = join(dirname(file), path)
+    paths.add(found)
+    if (!fixtures.has(path)) {
+      fixtures.set(path, readFixture(found, root, `${file}:${lines.position(span.start).line}`, palette))
+    }
+  }
   return {
     suite: {
       file,
       lines,
       tested: {
         ...text,
+        fixtures,
         plan,
         secrets: withPlaceholders(plan, secretsOf(plan)),
         judges,
@@ -69,7 +85,7 @@ export function loadTests(
       },
       tests: tests.map((test) => ({ plan: test, rows: rowsOf(test) })),
     },
-    files: [file, ...paths, ...data.keys()],
+    files: [file, ...modulePaths, ...data.keys(), ...paths],
   }
 }
 
@@ -134,4 +150,15 @@ function elementLines(text: string): number[] {
     if (depth === 1 && (token === "," || (token === "[" && found.length === 0))) expects = true
   }
   return found
+}
+
+/** A file that a test gives to a run. Its name decides its media type. */
+function readFixture(path: string, root: string, by: string, palette: Palette): Fixture {
+  const refuse = (why: string): CannotTest => new CannotTest(showProblem(path, `${why} (file of ${by})`, palette))
+  const read = readFoundBytes(path, root, fixtureBytes)
+  if (read.bytes === null) throw refuse(read.problem)
+  const name = safeFileName(basename(path))
+  const mediaType = mediaTypeOfName(name) ?? "application/octet-stream"
+  if (isLie(mediaType, read.bytes.subarray(0, telltaleBytes))) throw refuse(`its contents are not ${mediaType}`)
+  return fixtureOf(name, mediaType, read.bytes)
 }

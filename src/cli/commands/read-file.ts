@@ -53,6 +53,24 @@ export function readFoundFile(path: string, root: string): TextRead {
   return "problem" in found ? { text: null, problem: whyNotInProject(root, found.problem) } : readRegular(found.real)
 }
 
+export type BytesRead =
+  | { readonly bytes: Uint8Array; readonly problem: null }
+  | { readonly bytes: null; readonly problem: string }
+
+/** The same for a file of any contents, up to a size. */
+export function readFoundBytes(path: string, root: string, most: number): BytesRead {
+  const found = findInProject(root, resolve(path))
+  if ("problem" in found) return { bytes: null, problem: whyNotInProject(root, found.problem) }
+  try {
+    const bytes = readRegularFile(found.real, most)
+    return bytes === null
+      ? { bytes, problem: `is not a regular file of at most ${most / 1024 / 1024} MiB: it is not read` }
+      : { bytes, problem: null }
+  } catch (error) {
+    return { bytes: null, problem: whyUnreadable(error) }
+  }
+}
+
 /** Reads a file that the user named, and that is not a device or a pipe. */
 export function readRegular(path: string): TextRead {
   return read(

@@ -1,9 +1,13 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { findInProject } from "../../compiler/project-path.ts"
 import type { Command } from "commander"
-import { testOfRun, titleOfTest } from "../../editor/test-of-run.ts"
+import { filesOfTest, fixturePath, testOfRun, titleOfTest } from "../../editor/test-of-run.ts"
 import { reduce } from "../../log/reduce.ts"
 import { initialState } from "../../log/run-state.ts"
+import type { FileValue } from "../../types/file-value.ts"
+import { WireworksError } from "../../client/errors.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
 
@@ -51,8 +55,22 @@ async function addRun(call: ServiceCall, run_id: string, given: string | undefin
   const title = titleOfTest(run_id, state.status)
   const before = existsSync(path) ? readFileSync(path, "utf8") : ""
   if (before.includes(`test "${title}"`)) throw new WrongValue(`${path} has a test of this run already.`)
+  for (const one of filesOfTest({ input, state })) await saveFixture(call, one, dirname(path))
   const text = testOfRun({ title, input, state })
   writeFileSync(path, before === "" ? text : `${before.trimEnd()}\n\n${text}`)
   const next = `wire test ${path} -t "${title}"`
   call.print({ file: path, title, status: state.status, next }, () => [`${path}: added "${title}"`, `Run it: ${next}`])
+}
+
+/** Saves a file of the run where its test looks for it. */
+async function saveFixture(call: ServiceCall, file: FileValue, folder: string): Promise<void> {
+  const path = join(folder, fixturePath(file))
+  if (existsSync(path)) return
+  const contents = await call.client.file(file.file_id).catch((error: unknown) => {
+    if (!(error instanceof WireworksError) || error.kind !== "not_found") throw error
+    throw new WrongValue(`${file.name}, a file of the run, is gone: no test can play the run again.`)
+  })
+  mkdirSync(dirname(path), { recursive: true })
+  await writeFile(path, contents, { flag: "wx" })
+  call.note(`${path}: written, a file of the run`)
 }

@@ -53,6 +53,8 @@ export interface Scope {
   readonly codeSlot?: CodeSlot
   /** Makes and reads files. Absent outside of a run. */
   readonly files?: FileFunctions
+  /** Says what the files of a run that has ended contain. Absent everywhere else. */
+  readonly texts?: TextOfFile
   /** What the run's expressions cost together, and may cost. */
   readonly work: EvaluationWork
 }
@@ -62,6 +64,8 @@ export interface FileFunctions {
   make(expression: { readonly text: string }, items: readonly JsonValue[], scope: Scope): Promise<JsonValue>
   textOf(expression: { readonly text: string }, items: readonly JsonValue[], scope: Scope): Promise<JsonValue>
 }
+
+export type TextOfFile = (expression: { readonly text: string }, items: readonly JsonValue[], scope: Scope) => JsonValue
 
 /** Runs code of code files. */
 export interface CodeRunner {

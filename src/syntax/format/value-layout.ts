@@ -106,6 +106,9 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
     case "fail":
       builder.word()
       return layOutExpression(builder, expression.message)
+    case "fixture":
+      builder.word()
+      return layOutExpression(builder, expression.path)
     case "missing-expression":
       throw new Error("Only a tree without syntax errors can be formatted")
   }

@@ -49,6 +49,7 @@ const expressionTable = {
   exception: true,
   observed: true,
   fail: true,
+  fixture: true,
   "missing-expression": true,
 } satisfies Kinds<Syntax.Expression>
 
@@ -168,6 +169,7 @@ const released =
 export const exceptions: Readonly<Record<string, string>> = {
   "expression observed": "It stands in tests of workflows, which do not run in a run",
   "expression fail": "It stands in tests of workflows, which do not run in a run",
+  "expression fixture": "It stands in tests of workflows, which do not run in a run",
   "expression missing-expression": "It stands for a syntax error",
   "type missing-type": "It stands for a syntax error",
   "property samples of test": "Tests of workflows do not run in a run",

@@ -712,6 +712,7 @@ class LabelledFile {
         return freed(of(node.value), node.word === "trust" ? /^(?:untrusted|chosen)$/ : /^private/)
       case "observed":
       case "fail":
+      case "fixture":
       case "missing-expression":
         return nothing
     }
