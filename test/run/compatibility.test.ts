@@ -107,12 +107,11 @@ output { text: agent.a.text }`
     "https://x.test/film.webm",
     "https://x.test/photo",
     "AAAA",
-    "data:audio/wav;base64,AAAA",
   ]
   await run(source, { files, pdf: "AAAA", type: "text/markdown" }, asked)
   assert.deepEqual(
     partsOf(asked.requests[0]?.input[0]).map(({ type }) => type),
-    ["document", "video", "document", "video", "image", "image", "image", "document"],
+    ["document", "video", "document", "video", "image", "image", "document"],
   )
 })
 

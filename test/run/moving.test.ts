@@ -34,6 +34,6 @@ test(`${title}: SQLite`, async () => {
   after(() => rmSync(directory, { recursive: true }))
   const masterKey = createMasterKey(randomBytes(32))
   const store = await openSqliteStore({ path: join(directory, "wire.db"), masterKey, clock: systemClock })
-  await histories(store, 8)
+  await histories(store, 20)
   await store.close()
 })

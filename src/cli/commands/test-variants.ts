@@ -124,9 +124,17 @@ function settingsIn(items: readonly Property[]): readonly Property[] {
 
 /** A text with interpolations as the language writes it on one line. */
 function stringOf(text: string): string {
-  const pieces = text.split(/(\{\{[\s\S]*?\}\})/)
-  const written = pieces.map((piece, index) => (index % 2 === 1 ? piece.replace(/\s*\n\s*/g, " ") : escaped(piece)))
-  return `"${written.join("")}"`
+  let written = ""
+  let at = 0
+  while (at < text.length) {
+    const start = text.indexOf("{{", at)
+    const close = start < 0 ? -1 : text.indexOf("}}", start)
+    if (close < 0) break
+    const expression = text.slice(start, close + 2).split("\n")
+    written += escaped(text.slice(at, start)) + expression.map((line) => line.trim()).join(" ")
+    at = close + 2
+  }
+  return `"${written}${escaped(text.slice(at))}"`
 }
 
 function escaped(text: string): string {

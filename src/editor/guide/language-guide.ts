@@ -59,21 +59,30 @@ export function languageGuide(): string {
       const places = Object.keys(propertyTable) as (keyof typeof propertyTable)[]
       return places.map((place) => propertiesOf(place, said)).join("\n\n")
     },
-    codes: () => rows(Object.entries(codes).map(([code, { summary }]) => `- \`${code}\`: ${summary}`)),
+    codes: () => namesOf(Object.keys(codes)),
   }
   return text.replaceAll(/^\{\{(\w+)\}\}$/gm, (_, name: string) => parts[name]?.() ?? "")
 }
 
 /** `said`: long lines, with the place that has each: it is named where the same is said again. */
 function propertiesOf(place: keyof typeof propertyTable, said: Map<string, string>): string {
-  const lines = [...rowsOf(place)].map(([name, { form }]) => {
+  const lines: string[] = []
+  const elsewhere = new Map<string, string[]>()
+  for (const [name, { form }] of rowsOf(place)) {
     const text = propertyText(place, name) ?? ""
-    const line = `- \`${takesBlock(form) ? `${name} { }` : name}\`: ${text}`
+    const written = takesBlock(form) ? `${name} { }` : name
+    const line = `- \`${written}\`: ${text}`
     const before = said.get(line)
+    if (before === undefined) lines.push(line)
+    else elsewhere.set(before, [...(elsewhere.get(before) ?? []), written])
     if (before === undefined && text.length > 60) said.set(line, place)
-    return before === undefined ? line : line.replace(text, () => `as in \`${before}\`.`)
-  })
+  }
+  for (const [before, names] of elsewhere) lines.push(`- ${namesOf(names)}: as in \`${before}\`.`)
   return rows([`\`${place}\`:`, "", ...lines])
+}
+
+function namesOf(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ")
 }
 
 function rows(lines: readonly string[]): string {

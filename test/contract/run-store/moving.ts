@@ -133,6 +133,7 @@ const listed = {
   workflows: ["split"],
   release: null,
   status: "waiting",
+  score: null,
   started_by: null,
   since: null,
   until: null,

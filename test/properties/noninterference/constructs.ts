@@ -162,6 +162,8 @@ const signsIn = "Tools are answered in this process, and nobody signs in to them
 const events = "It starts no run, and what it sends is a stranger's for every wait that does not say otherwise"
 const chats = "A chat fills the input as any other caller does"
 
+const scored = "It judges a run that has completed: nothing of the run depends on it"
+
 const released =
   "It stands in the file of a candidate only, and decides which version a run gets: none of what is said in it"
 
@@ -202,6 +204,9 @@ export const exceptions: Readonly<Record<string, string>> = {
   "property approval of batch": "Its items have it",
   "declaration release": released,
   ...Object.fromEntries(Object.keys(propertyTable.release).map((name) => [`property ${name} of release`, released])),
+  "declaration score": scored,
+  ...Object.fromEntries(Object.keys(propertyTable.score).map((name) => [`property ${name} of score`, scored])),
+  "property outputs of model": "Models that make files answer with bytes; those of the programs answer with text",
   "property system of chat": chats,
   "property files of chat": chats,
   "property media_type of short-file": "The long form has it",
