@@ -133,7 +133,6 @@ const listed = {
   workflows: ["split"],
   release: null,
   status: "waiting",
-  score: null,
   started_by: null,
   since: null,
   until: null,
