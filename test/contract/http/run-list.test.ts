@@ -70,7 +70,6 @@ for (const store of ["memory", "sqlite"]) {
           created_at,
           finished_at,
           usage,
-          scores: [],
           started_by: "request",
           trace_id: null,
           scores: [],
