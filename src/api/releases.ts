@@ -42,12 +42,16 @@ const release = named(
     candidate: object({
       ...figures,
       skipped_effects: integer({
-        description: "Calls that shadows did not make, because they may act. This release makes no shadows: 0.",
+        description: "Calls that shadows did not make, because they may act.",
       }),
     }),
     agreement: nullable(number(), {
       description:
-        "The share of shadows whose output equals that of the run that they shadow; null without any. This release makes no shadows.",
+        "The share of shadows whose output equals that of the run that they shadow, at `agree_on`; null without any that could be compared.",
+    }),
+    shadows: object({
+      compared: integer({ description: "Shadows that could be compared, of the last 500 that have ended." }),
+      inconclusive: integer({ description: "Those that could not." }),
     }),
     disagreements: array(
       object({

@@ -558,9 +558,8 @@ const propertyTexts: {
     share: "The share of the runs by name that the candidate takes, from 0 to 1; none if left out.",
     by: "A value of `input` (a string, a number or a boolean): runs with the same value stay on the same side while the share grows. By run if left out.",
     shadow:
-      "The share of the current version's completed runs that the candidate runs once more, without effects, from 0 to 1; none if left out. It is checked, and has no effect yet.",
-    agree_on:
-      "Fields of `output` that a shadow is compared by, such as `[output.team]`; the whole output if left out. They are checked, and have no effect yet.",
+      "The share of the current version's completed runs that the candidate runs once more, without effects, from 0 to 1; none if left out.",
+    agree_on: "Fields of `output` that a shadow is compared by, such as `[output.team]`; the whole output if left out.",
     stop_when:
       "A condition over `failed`, `cost`, `seconds`, `tokens`, `agreement` and `runs` of the candidate, and `current.…` of the current version. Once it holds, the candidate gets no more traffic.",
   },

@@ -24,6 +24,8 @@ export interface Plan {
   /** HTTP APIs. Absent where there are none. */
   readonly apis?: { readonly [name: string]: ApiPlan }
   readonly tools: { readonly [name: string]: ToolPlan }
+  /** Tools that say `requires: none`. Absent where there are none. */
+  readonly harmless?: readonly string[]
   readonly resources: { readonly [name: string]: RemotePlan }
   readonly prompts: { readonly [name: string]: RemotePlan }
   /** The files that it calls, by the names of their declarations. Absent where there are none. */

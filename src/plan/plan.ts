@@ -60,6 +60,12 @@ function routesOf(program: Program): Pick<Plan, "secret_routes"> {
   return secret_routes.length === 0 ? {} : { secret_routes }
 }
 
+/** Tools that do nothing that matters, as the file says. */
+function harmlessOf({ tools }: Program): Pick<Plan, "harmless"> {
+  const harmless = [...tools].flatMap(([name, { node }]) => (wordIn(node.body, "requires") === "none" ? [name] : []))
+  return harmless.length === 0 ? {} : { harmless }
+}
+
 class Planner {
   readonly #program: Program
   readonly #lower: Lowering
@@ -87,6 +93,7 @@ class Planner {
         ? {}
         : { apis: mapped(program.apis, (declaration) => this.#backends.api(declaration)) }),
       tools: mapped(program.tools, (symbol) => this.#backends.tool(symbol)),
+      ...harmlessOf(program),
       resources: mapped(program.resources, (symbol) => this.#backends.remote(symbol)),
       prompts: mapped(program.prompts, (symbol) => this.#backends.remote(symbol)),
       ...(program.workflows.size === 0

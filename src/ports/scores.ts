@@ -43,6 +43,9 @@ export interface NewScore {
 /** `there`: a declared score has its result already. `full`: its run has as many as it may have by hand. */
 export type PutOutcome = "stored" | "there" | "full" | "open" | "gone"
 
+/** Under this name a run sets apart what its shadow may cost. No score can have it. */
+export const shadowAccount = "*shadow"
+
 /** Scores of one run that are given by hand. */
 export const mostByHand = 100
 /** For how long sums are kept. */
@@ -85,7 +88,7 @@ export interface ScoreStore {
   /** Completed runs that are to be judged, the first ones first. Each is given again after this time, unless it is done by then. */
   take(limit: number, leaseMs: number): Promise<readonly string[]>
   done(run_id: string): Promise<void>
-  /** Sets apart the most that a judge may cost (billionths). False: on this day no more than `most` may be used. */
+  /** Sets apart the most that a judge may cost (billionths). False: on this day no more than `most` may be used. Judges and shadows (`shadowAccount`) count apart. */
   reserve(run_id: string, name: string, day: number, cost: number, most: number): Promise<boolean>
   /** A declared score stays as it was given first; one that a caller gives again takes the place of the one before. */
   put(run_id: string, score: NewScore): Promise<PutOutcome>

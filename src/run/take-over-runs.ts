@@ -198,6 +198,13 @@ export class RunTakeover {
     const request = await store.request(run_id)
     announceTaken(this.#ports, run_id, caller, request, true)
     const compiled = await this.#planOf(request, caller)
+    // Its tools are those of a shadow only in the process that began it: nobody else runs it.
+    if (request.workflow?.release === "shadow") {
+      const plan = "plan" in compiled ? compiled.plan : null
+      await endWithoutRunning({ plan, request, held, created_at }, { why: "cancelled" }, this.#ports)
+      this.#keeper.drop(held)
+      return
+    }
     // A batch is cancelled by the run itself, which has the key of its vendor.
     if ("plan" in compiled && (!cancel_requested || hasBatches(compiled.plan))) {
       this.#process.take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })

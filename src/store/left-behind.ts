@@ -171,6 +171,7 @@ export const leftBehind = {
     tables: {
       score_sums: { key: "caller, workflow, name, day, version, model, value", until: "until" },
       score_days: { key: "day", until: "until" },
+      shadow_days: { key: "day", until: "until" },
     },
     maps: [],
   },

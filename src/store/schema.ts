@@ -395,4 +395,8 @@ export const migrations: readonly string[] = [
   -- The side of a release.
   ALTER TABLE ended_runs ADD COLUMN release TEXT;
   `,
+  `
+  -- What shadows have cost on a day, in billionths.
+  CREATE TABLE shadow_days (day INTEGER PRIMARY KEY, cost INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
+  `,
 ]

@@ -1,4 +1,4 @@
-import { dayMs, mostByHand, scoreDays, type PutOutcome } from "../ports/scores.ts"
+import { dayMs, mostByHand, scoreDays, shadowAccount, type PutOutcome } from "../ports/scores.ts"
 import type { PutScoreOperation, ReserveScoreOperation, ScoredOperation, TakeScoredOperation } from "./operations.ts"
 import { all, get, run, type Row, type Steps } from "./sql.ts"
 
@@ -28,13 +28,13 @@ export function* reserveScore({ run_id, name, day, cost, most }: ReserveScoreOpe
   const before = yield* scoreOf(num, name, "")
   if (before !== undefined && before["state"] !== scoreState.reserved) return false
   // What a crash left is given back first.
-  if (before !== undefined) yield* spend(before["day"] as number, -(before["cost"] as number))
-  const spent = ((yield* get("SELECT cost FROM score_days WHERE day = ?", day))?.["cost"] ?? 0) as number
+  if (before !== undefined) yield* spend(name, before["day"] as number, -(before["cost"] as number))
+  const spent = ((yield* get(`SELECT cost FROM ${daysOf(name)} WHERE day = ?`, day))?.["cost"] ?? 0) as number
   if (spent + cost > most) {
     yield* run("DELETE FROM run_scores WHERE run = ? AND name = ? AND author = ''", num, name)
     return false
   }
-  yield* spend(day, cost)
+  yield* spend(name, day, cost)
   yield* write(num, name, "", { state: scoreState.reserved, day, cost, match: null, counted: null, body: null })
   return true
 }
@@ -51,8 +51,8 @@ export function* putScore(operation: PutScoreOperation): Steps<PutOutcome> {
   if (author === "" && before !== undefined && !isReserved) return "there"
   if (author !== "" && before === undefined && (yield* givenBy(num)) >= mostByHand) return "full"
   const day = Math.floor(at / dayMs)
-  if (isReserved) yield* spend(before?.["day"] as number, cost - (before?.["cost"] as number))
-  else if (cost > 0) yield* spend(day, cost)
+  if (isReserved) yield* spend(name, before?.["day"] as number, cost - (before?.["cost"] as number))
+  else if (cost > 0) yield* spend(name, day, cost)
   const old = before?.["counted"]
   if (typeof old === "string") yield* count(found, name, JSON.parse(old) as Counted, -1)
   if (body === null) {
@@ -116,10 +116,16 @@ function* write(num: number, name: string, author: string, row: Written): Steps<
   )
 }
 
-function* spend(day: number, cost: number): Steps<void> {
+/** Judges and shadows have a bound each. */
+function daysOf(name: string): "shadow_days" | "score_days" {
+  return name === shadowAccount ? "shadow_days" : "score_days"
+}
+
+function* spend(name: string, day: number, cost: number): Steps<void> {
+  const days = daysOf(name)
   yield* run(
-    `INSERT INTO score_days (day, cost, until) VALUES (?, ?, ?)
-     ON CONFLICT (day) DO UPDATE SET cost = score_days.cost + excluded.cost`,
+    `INSERT INTO ${days} (day, cost, until) VALUES (?, ?, ?)
+     ON CONFLICT (day) DO UPDATE SET cost = ${days}.cost + excluded.cost`,
     day,
     cost,
     (day + scoreDays) * dayMs,

@@ -59,6 +59,8 @@ export interface FolderOptions {
   readonly whyNoTriggers?: string | null
   /** The longest time that a file may ask for; any unless given. */
   readonly maxRunMs?: number
+  /** Candidates that ask for shadows get some. */
+  readonly makesShadows?: boolean
   /** How long a file that looks half written must stay as it is: one that is empty, or has no line break at its end. */
   readonly halfWrittenMs?: number
 }
@@ -392,9 +394,9 @@ export class WorkflowFolder {
     this.#candidates.set(workflow, { ...loaded, uses: loaded.loaded?.uses ?? before?.uses ?? new Set() })
     this.#changed()
     if (before?.digest === loaded.digest && before.issues.length === loaded.issues.length) return
-    if (loaded.release.shadow > 0) {
-      const sentence = `The candidate of ${workflow} asks for shadows, and this release of the service makes none`
-      this.#options.tell(workflow, sentence, "error")
+    if (loaded.release.shadow > 0 && this.#options.makesShadows !== true) {
+      const sentence = `The candidate of ${workflow} asks for shadows, and none is made: WIRE_SHADOW_COST_PER_DAY is 0`
+      this.#options.tell(workflow, sentence, "info")
     }
     if (loaded.loaded === null) this.#tellIssues(name, loaded.issues)
     else this.#options.tell(workflow, `The workflow ${workflow} has a candidate: ${loaded.version ?? ""}`, "info")

@@ -23,6 +23,8 @@ export interface ServedTool {
   readonly input: RecordType
   readonly output?: RecordType
   readonly idempotent?: boolean
+  /** What the server says of it: `readOnlyHint`. */
+  readonly annotations?: JsonObject
   readonly call: (
     values: JsonObject,
     callId: string,
@@ -118,7 +120,11 @@ function hosted(tool: ServedTool): HostedTool {
     }))
   const parameters = toJsonSchema(tool.input, {})
   return {
-    definition: { description: tool.description?.() ?? "A tool of the test", inputSchema: parameters },
+    definition: {
+      description: tool.description?.() ?? "A tool of the test",
+      inputSchema: parameters,
+      ...(tool.annotations && { annotations: tool.annotations }),
+    },
     description: "A tool of the test",
     parameters,
     typed: tool.output !== undefined,

@@ -4,6 +4,7 @@ import {
   inOrderOfTime,
   mostByHand,
   scoreDays,
+  shadowAccount,
   shownValue,
   textOfValue,
   type NewScore,
@@ -45,8 +46,9 @@ export class MemoryScores implements ScoreStore {
   /** Runs that are to be judged, with the time. */
   readonly #due = new Map<string, number>()
   readonly #sums = new Map<string, Sum>()
-  /** Costs of judges, by day. */
-  readonly #spent = new Map<number, number>()
+  /** Costs of judges, and of shadows, by day. */
+  readonly #judges = new Map<number, number>()
+  readonly #shadows = new Map<number, number>()
 
   constructor(clock: Clock, runs: (run_id: string) => StoredRun | undefined) {
     this.#clock = clock
@@ -65,7 +67,7 @@ export class MemoryScores implements ScoreStore {
   sweep(now: number): void {
     const first = Math.floor(now / dayMs) - scoreDays
     for (const [key, { day }] of this.#sums) if (day <= first) this.#sums.delete(key)
-    for (const day of this.#spent.keys()) if (day <= first) this.#spent.delete(day)
+    for (const days of [this.#judges, this.#shadows]) for (const day of days.keys()) if (day <= first) days.delete(day)
   }
 
   async take(limit: number, leaseMs: number): Promise<readonly string[]> {
@@ -85,12 +87,12 @@ export class MemoryScores implements ScoreStore {
     const scores = this.#ofRun(run_id)
     const before = scores.get(keyOf(name, null))
     if (before !== undefined && before.score !== null) return false
-    if (before !== undefined) this.#spend(before.day, -before.cost)
-    if ((this.#spent.get(day) ?? 0) + cost > most) {
+    if (before !== undefined) this.#spend(name, before.day, -before.cost)
+    if ((this.#daysOf(name).get(day) ?? 0) + cost > most) {
       scores.delete(keyOf(name, null))
       return false
     }
-    this.#spend(day, cost)
+    this.#spend(name, day, cost)
     scores.set(keyOf(name, null), { score: null, name, isByHand: false, value: null, day, cost, counted: null })
     return true
   }
@@ -107,8 +109,8 @@ export class MemoryScores implements ScoreStore {
     const byHand = [...scores.values()].filter(({ isByHand }) => isByHand).length
     if (by !== null && before === undefined && byHand >= mostByHand) return "full"
     const day = Math.floor(at / dayMs)
-    if (before?.score === null) this.#spend(before.day, cost - before.cost)
-    else if (cost > 0) this.#spend(day, cost)
+    if (before?.score === null) this.#spend(name, before.day, cost - before.cost)
+    else if (cost > 0) this.#spend(name, day, cost)
     if (before?.counted) this.#count(before.counted.sum, -1, before.counted.number)
     if (score === null) {
       scores.delete(key)
@@ -160,8 +162,13 @@ export class MemoryScores implements ScoreStore {
     return made
   }
 
-  #spend(day: number, cost: number): void {
-    this.#spent.set(day, (this.#spent.get(day) ?? 0) + cost)
+  #daysOf(name: string): Map<number, number> {
+    return name === shadowAccount ? this.#shadows : this.#judges
+  }
+
+  #spend(name: string, day: number, cost: number): void {
+    const days = this.#daysOf(name)
+    days.set(day, (days.get(day) ?? 0) + cost)
   }
 
   #sumOf({ caller, request }: StoredRun, name: string, day: number, model: string, value: string): string {

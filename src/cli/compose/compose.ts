@@ -22,7 +22,7 @@ import { startDemoServer } from "../../demo/demo-server.ts"
 import { createDemoModel } from "../../demo/handle-demo.ts"
 import { PlanCache } from "../../run/plan-cache.ts"
 import { isStoreTrouble } from "../../ports/store.ts"
-import type { RunPorts } from "../../run/context/run-context.ts"
+import type { RunLimits, RunPorts } from "../../run/context/run-context.ts"
 import { defaultLimits } from "../../run/context/run-context.ts"
 import { Health, type TroubleKind } from "../../run/health.ts"
 import type { MemoryBounds } from "../../run/shares/memory-share.ts"
@@ -39,6 +39,7 @@ import { Scorer } from "../../workflows/scores/scorer.ts"
 import { openMemoryStore } from "../../adapters/memory/memory-store.ts"
 import { nano } from "../../ports/ledger.ts"
 import { Releases } from "../../workflows/releases/releases.ts"
+import { Shadows } from "../../workflows/shadows/shadows.ts"
 import { Triggers } from "../../workflows/triggers/triggers.ts"
 import { ServedVersions } from "../../workflows/served-versions.ts"
 import { WorkflowFolder } from "../../workflows/workflow-folder.ts"
@@ -155,6 +156,7 @@ export async function compose(
   if (tooFew !== null) log.error({}, tooFew)
   let releases: Releases | null = null
   let scorer: Scorer | null = null
+  let shadows: Shadows | null = null
   const metrics = createMetrics(
     {
       active: () => runs.active,
@@ -189,6 +191,11 @@ export async function compose(
       appended: (run_id, events) => releases?.appended(run_id, events),
     },
     { appended: (_run_id, events) => scorer?.appended(events) },
+    {
+      taken: (run) => shadows?.taken(run),
+      left: (run_id) => shadows?.left(run_id),
+      appended: (run_id, events) => shadows?.appended(run_id, events),
+    },
     ...(traces === null ? [] : [traces.observer]),
     logRuns(log),
     auditRuns(audit),
@@ -257,6 +264,20 @@ export async function compose(
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
   const planOf = (source: SourceToPlan, share: string): Promise<Planned> => plans.get(source, share)
   const perCaller = runsPerCaller(settings)
+  const limits: RunLimits = {
+    ...defaultLimits,
+    maxIterations: settings.maxIterations,
+    maxCalled: settings.maxCalled,
+    timeout_ms: Math.min(defaultLimits.timeout_ms, settings.maxRunTime),
+    maxRunMs: settings.maxRunTime,
+    cacheTtlMs: settings.cacheTtl,
+    // Where larger bodies are allowed, larger values are too.
+    valueBytes: Math.max(defaultLimits.valueBytes, 2 * settings.maxBody),
+    keptBytes: settings.maxRunMemory,
+    logBytes: settings.maxRunLog,
+    codeMs: settings.codeMsPerRun,
+    requestBytes: settings.keepRequests ? defaultLimits.requestBytes : 0,
+  }
   const runs = new Runs(ports, planOf, {
     owner,
     leaseMs: opened.leaseMs,
@@ -268,20 +289,7 @@ export async function compose(
     ...(link !== null && { places: (limits) => link.places(limits) }),
     maxWaiting: settings.maxWaiting,
     storedPerCaller: () => storedPerCaller(settings, opened.capacity()),
-    limits: {
-      ...defaultLimits,
-      maxIterations: settings.maxIterations,
-      maxCalled: settings.maxCalled,
-      timeout_ms: Math.min(defaultLimits.timeout_ms, settings.maxRunTime),
-      maxRunMs: settings.maxRunTime,
-      cacheTtlMs: settings.cacheTtl,
-      // Where larger bodies are allowed, larger values are too.
-      valueBytes: Math.max(defaultLimits.valueBytes, 2 * settings.maxBody),
-      keptBytes: settings.maxRunMemory,
-      logBytes: settings.maxRunLog,
-      codeMs: settings.codeMsPerRun,
-      requestBytes: settings.keepRequests ? defaultLimits.requestBytes : 0,
-    },
+    limits,
   })
   link?.onDeath(() => runs.recoverNow())
   const allMetrics = link?.metrics(async () => (await metrics.text()).text)
@@ -330,6 +338,21 @@ export async function compose(
           clock,
           log,
           bug: (error) => log.error({ err: error }, "unexpected error"),
+        })
+  shadows =
+    folder === null
+      ? null
+      : new Shadows({
+          folder,
+          ports,
+          limits,
+          planOf,
+          owner,
+          leaseMs: opened.leaseMs,
+          costPerDay: Math.round(settings.shadowCostPerDay * nano),
+          isBusy: () => runs.queued > 0,
+          isStopped: async (name, candidate) => (await releases?.isStopped(name, candidate)) ?? true,
+          compared: (name) => releases?.judgeSoon(name),
         })
   scorer = new Scorer({
     store,
@@ -463,6 +486,7 @@ export async function compose(
       await versions?.stop()
       await actions.stop()
       await scorer?.close()
+      await shadows?.close()
       await runs.drain(graceMs)
       budgetFile?.stop()
       await budgets?.close()
@@ -523,6 +547,7 @@ async function openFolder(
       compiler,
       tell: (workflow, sentence, level) => tells && log[level](workflow === "" ? {} : { workflow }, sentence),
       maxRunMs: settings.maxRunTime,
+      makesShadows: settings.shadowCostPerDay > 0,
       whyNoTriggers: isNamed ? null : noTriggerCaller(settings),
       bug: (error) => log.error({ err: error }, "unexpected error"),
     })

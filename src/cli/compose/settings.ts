@@ -269,6 +269,13 @@ export const settingGroups = {
       "most that judges of scores may cost on a day (UTC), in the currency of the prices; 0: computed scores only",
       { see: "scores.md#judges" },
     ),
+    shadowCostPerDay: setting(
+      "SHADOW_COST_PER_DAY",
+      amount,
+      "0",
+      "most that shadows of candidates may cost on a day (UTC), in the currency of the prices; 0: no shadows",
+      { see: "releases.md#shadows" },
+    ),
     keepRequests: setting(
       "KEEP_REQUESTS",
       onOrOff,

@@ -7,6 +7,8 @@ export interface TakenRun {
   readonly caller: string
   /** The workflow of the server's folder; null for source that a caller sent. */
   readonly workflow: WorkflowVersion | null
+  /** Its request came with secrets. Absent where all are the server's. */
+  readonly bringsSecrets?: true
   /** Another process worked on it before, or this one before it was parked. */
   readonly resumed: boolean
   /** The trace of its spans; null where it has none. */
@@ -27,6 +29,7 @@ export function announceTaken(
   request: RunRequest,
   resumed: boolean,
 ): void {
-  const { workflow = null, trace_id = null, traceparent = null, tracestate = null, baggage = null } = request
-  ports.taken?.({ run_id, caller, workflow, resumed, trace_id, traceparent, tracestate, baggage })
+  const { workflow = null, trace_id = null, traceparent = null, tracestate = null, baggage = null, secrets } = request
+  const own = Object.keys(secrets).length > 0 && { bringsSecrets: true as const }
+  ports.taken?.({ run_id, caller, workflow, ...own, resumed, trace_id, traceparent, tracestate, baggage })
 }

@@ -48,7 +48,7 @@ export class ReleaseRoutes {
   async #show(name: string): Promise<ReleaseAnswer> {
     const view = await this.#releases.view(name)
     if (view === null) throw noCandidate(name)
-    const { state, candidate_of, current, candidate, agreement } = view
+    const { state, candidate_of, current, candidate, agreement, shadows, compared } = view
     const { share, shadow } = candidate_of.release
     return {
       state,
@@ -57,9 +57,10 @@ export class ReleaseRoutes {
       version: candidate_of.version,
       issues: [...candidate_of.issues],
       current,
-      candidate: { ...candidate, skipped_effects: 0 },
+      candidate: { ...candidate, skipped_effects: compared.skipped_effects },
       agreement,
-      disagreements: [],
+      shadows: { compared: shadows, inconclusive: compared.inconclusive },
+      disagreements: compared.disagreements.map((one) => ({ ...one, paths: [...one.paths] })),
     }
   }
 

@@ -48,6 +48,9 @@ export function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): R
   if (workflow_source !== undefined && workflow_source_base64 !== undefined) {
     throw refuse("invalid_request", "Send `workflow_source` or `workflow_source_base64`, not both")
   }
+  if (earlier.workflow?.release === "shadow") {
+    throw refuse("conflict", "A shadow cannot be re-run: re-run the run that it shadows")
+  }
   const sendsSource = workflow_source !== undefined || workflow_source_base64 !== undefined
   if (sendsSource && body.same_version === true) {
     throw refuse("invalid_request", "Send a source or `same_version: true`, not both")

@@ -15,7 +15,7 @@ export interface Figures {
 }
 
 /** Not the workflow failed: the request was refused, or nothing more could be spent. */
-const notJudged: ReadonlySet<ErrorKind> = new Set(["budget_exceeded", "input_error", "cancelled"])
+export const notJudged: ReadonlySet<ErrorKind> = new Set(["budget_exceeded", "input_error", "cancelled"])
 
 /** The figures of runs that have ended. */
 export function figuresOf(ended: readonly ListedRun[]): Figures {

@@ -19,6 +19,7 @@ import type { NamedWorkflow, WorkflowFolder } from "../workflow-folder.ts"
 import type { ServerSecrets } from "../server-secrets.ts"
 import { obstacles } from "../workflow-view.ts"
 import { figuresOf } from "./figures.ts"
+import { agreementOf, type Agreement } from "./agreement-of.ts"
 import { mustStop, type Judged } from "./stop-rule.ts"
 
 /** Runs of each side that are judged at most. */
@@ -58,6 +59,7 @@ export interface Standing {
 export interface ReleaseView extends Judged {
   readonly state: "running" | "stopped" | "incompatible"
   readonly candidate_of: Candidate
+  readonly compared: Agreement
 }
 
 /** The candidates of the folder: which runs they get, what their figures are, and when they stop. */
@@ -130,10 +132,17 @@ export class Releases {
     const workflow = this.#parts.folder.get(name)
     if (workflow?.candidate === undefined) return null
     const { candidate } = workflow
-    const judged = await this.#judged(workflow, candidate)
+    const [judged, compared] = await Promise.all([this.#judged(workflow, candidate), this.#compared(name, candidate)])
     const { stopped } = await this.#standing(name, candidate)
     const state = candidate.loaded === null ? "incompatible" : stopped ? "stopped" : "running"
-    return { ...judged, state, candidate_of: candidate }
+    return {
+      ...judged,
+      agreement: compared.agreement,
+      shadows: compared.shadows,
+      state,
+      candidate_of: candidate,
+      compared,
+    }
   }
 
   /** By hand. False where there is no candidate. */
@@ -159,6 +168,10 @@ export class Releases {
     return found
   }
 
+  async isStopped(name: string, candidate: Candidate): Promise<boolean> {
+    return (await this.#standing(name, candidate)).stopped
+  }
+
   taken({ run_id, workflow }: { readonly run_id: string; readonly workflow: WorkflowVersion | null }): void {
     if (workflow?.release !== undefined) this.#runs.set(run_id, workflow)
   }
@@ -174,14 +187,14 @@ export class Releases {
     if (last.type === "run_waiting") this.#runs.delete(run_id)
     if (!isTerminal(last.type)) return
     this.#runs.delete(run_id)
-    this.#judgeSoon(workflow.name)
+    this.judgeSoon(workflow.name)
   }
 
   close(): void {
     for (const timer of this.#judging.values()) clearTimeout(timer)
   }
 
-  #judgeSoon(name: string): void {
+  judgeSoon(name: string): void {
     if (this.#judging.has(name)) return
     const judge = (): void => {
       this.#judging.delete(name)
@@ -197,11 +210,19 @@ export class Releases {
     const candidate = workflow?.candidate
     if (workflow === undefined || candidate === undefined || candidate.loaded === null) return
     if (candidate.release.stop_when === null || (await this.#standing(name, candidate)).stopped) return
-    const judged = await this.#judged(workflow, candidate)
+    const figures = await this.#judged(workflow, candidate)
+    const isCompared = candidate.release.names.includes("agreement")
+    const judged = isCompared ? { ...figures, ...(await this.#compared(name, candidate)) } : figures
     if (!mustStop(candidate.release, judged)) return
     await this.set(name, true)
     this.#parts.log.error(
-      { workflow: name, version: candidate.version, current: judged.current, candidate: judged.candidate },
+      {
+        workflow: name,
+        version: candidate.version,
+        current: judged.current,
+        candidate: judged.candidate,
+        agreement: judged.agreement,
+      },
       "the candidate is stopped: its rule holds",
     )
   }
@@ -225,6 +246,24 @@ export class Releases {
       list("candidate", candidate.version),
     ])
     return { current: figuresOf(current), candidate: figuresOf(next), agreement: null, shadows: 0 }
+  }
+
+  /** What shadows of the candidate say. */
+  async #compared(name: string, candidate: Candidate): Promise<Agreement> {
+    if (candidate.version === null) return agreementOf([])
+    const { since } = await this.#standing(name, candidate)
+    const shadows = await this.#parts.store.list({
+      ...allRuns,
+      workflows: [name],
+      version: candidate.version,
+      release: "shadow",
+      status: "ended",
+      since,
+      // Scores come with previews.
+      previews: true,
+      limit: judgedRuns,
+    })
+    return agreementOf(shadows)
   }
 
   #standing(name: string, candidate: Candidate): Promise<Standing> {

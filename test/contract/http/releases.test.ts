@@ -5,6 +5,7 @@ import { describe, it } from "node:test"
 import type { ReleaseAnswer } from "../../../src/api/releases.ts"
 import type { RunAnswer, RunsAnswer } from "../../../src/api/runs.ts"
 import type { WorkflowsAnswer } from "../../../src/api/workflows.ts"
+import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
 import { folderOf } from "../../support/workflow-folder.ts"
 import { allEvents } from "./read-stream.ts"
@@ -186,5 +187,164 @@ describe("a release, where there are keys", async () => {
       (await service.post("/workflows/split/execute", { input: { customer: "c", n: 1 } }, as("ann"))).status,
       200,
     )
+  })
+})
+
+/** An API that counts what acts, and a workflow that reads, acts, and asks a priced demo model. */
+const shadowed = (origin: string, more: string, call: string): string => `input {
+    customer: string
+    n: integer
+}
+${more}
+provider demo from openai { endpoint: "demo" }
+model m from demo { id: "demo"  price { input: 1  output: 2 } }
+api shop { endpoint: "${origin}" }
+tool look from api.shop."GET /orders/{id}" { input { id: string } output { state: string } gives: trusted }
+tool pay from api.shop."POST /pay" { input { sum: integer } output { paid: integer } gives: trusted }
+tool tell from api.shop."POST /tell" { input { text: string } output { told: boolean } requires: none  gives: trusted }
+agent greet { model: model.m  instruction: "Greet {{ input.customer }}."  output { words: string } }
+output {
+    state: call tool.look { input { id: input.customer } }
+    paid: call tool.pay { on_failure: skip  input { sum: ${call} } }
+    told: call tool.tell { input { text: "${call}" } }
+    words: agent.greet.words
+    n: ${call}
+}
+`
+
+describe("a shadow", async () => {
+  const api = await startServer(({ method, body }, response) => {
+    const sent = method === "POST" ? (JSON.parse(body) as { sum?: number }) : {}
+    const answer = method === "GET" ? { state: "open" } : "sum" in sent ? { paid: sent.sum } : { told: true }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer))
+  })
+  const folder = folderOf({
+    "pays.wire": shadowed(api.origin, "", "input.n"),
+    "pays.next.wire": shadowed(
+      api.origin,
+      "release { shadow: 1  agree_on: [output.paid]  stop_when: agreement < 0.7 }",
+      "input.n + input.n % 2",
+    ),
+    "asks.wire": `input { n: integer }
+ask ok { question: "Ok?"  output { go: boolean } }
+output { go: ask.ok.go }`,
+    "asks.next.wire": `input { n: integer }
+release { shadow: 1 }
+ask ok { question: "Well?"  output { go: boolean  why: maybe string } }
+ask more when input.n > 1 { question: "More?"  output { go: boolean } }
+output { go: ask.ok.go  why: ask.ok.why }`,
+  })
+  const service = await startService({
+    WORKFLOWS: folder,
+    METRICS: "on",
+    EGRESS: "private",
+    SHADOW_COST_PER_DAY: "100",
+    KEEP_REQUESTS: "on",
+  })
+  const acts = (): number => api.received.filter(({ method, url }) => method === "POST" && url === "/pay").length
+  const shadows = async (workflow: string, count: number): Promise<RunsAnswer["runs"]> => {
+    const look = async (): Promise<RunsAnswer["runs"]> => {
+      for (;;) {
+        const answer = await service.get(`/runs?release=shadow&workflow=${workflow}&status=ended&limit=100`)
+        const { runs } = (await answer.json()) as RunsAnswer
+        if (runs.filter(({ scores }) => scores?.some(({ name }) => name === "agreement")).length >= count) return runs
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    return within(30_000, "the shadows", look())
+  }
+  const scoresOf = (run: RunsAnswer["runs"][number]): Record<string, unknown> =>
+    Object.fromEntries((run.scores ?? []).map(({ name, value }) => [name, value]))
+
+  it("makes no call that acts, and is compared with the run that it shadows", async () => {
+    const run = async (n: number): Promise<string> => {
+      const response = await service.post("/workflows/pays/execute", { input: { customer: "ann", n } })
+      assert.equal(response.status, 200, await response.clone().text())
+      return response.headers.get("x-service-run-id") ?? ""
+    }
+    const even = await run(2)
+    const odd = await run(3)
+    const runs = await shadows("pays", 2)
+    assert.deepEqual([acts(), runs.length], [2, 2])
+    const of = (run_id: string): RunsAnswer["runs"][number] =>
+      runs.find((one) => one.shadow_of === run_id) ?? assert.fail(`no shadow of ${run_id}`)
+    // The same calls get the same results; another one is not made.
+    assert.deepEqual(scoresOf(of(even)), { agreement: "agrees" })
+    assert.deepEqual(scoresOf(of(odd)), { agreement: "disagrees", skipped_effects: 1 })
+    const reads = api.received.filter(({ method }) => method === "GET").length
+    const told = api.received.filter(({ url }) => url === "/tell").length
+    // What reads is the same, and is not read again. What does nothing that matters is made, for its arguments are others.
+    assert.deepEqual([reads, told], [2, 4])
+    const answer = await release(service, "pays")
+    assert.deepEqual(
+      [answer.agreement, answer.candidate.skipped_effects, answer.shadows, answer.disagreements],
+      [
+        0.5,
+        1,
+        { compared: 2, inconclusive: 0 },
+        [{ run_id: odd, shadow_run_id: of(odd).run_id, paths: ["output.paid"] }],
+      ],
+    )
+    const record = (await (await service.get(`/execute/${of(odd).run_id}`)).json()) as RunAnswer
+    assert.deepEqual([record.release, record.shadow_of, record.status], ["shadow", odd, "completed"])
+    const { runs: all } = (await (await service.get("/runs?workflow=pays&limit=100")).json()) as RunsAnswer
+    assert.deepEqual(new Set(all.map(({ run_id }) => run_id)), new Set([even, odd]))
+    const metrics = await (await service.get("/metrics")).text()
+    assert.match(metrics, /wire_cost_total\{[^}]*workflow="pays",release="shadow"[^}]*\} 0\.\d+/)
+    const again = await service.post(`/execute/${of(odd).run_id}/rerun`, {})
+    assert.equal(again.status, 409)
+    assert.equal((await service.post(`/execute/${odd}/rerun`, {})).status, 200)
+    const { runs: still } = (await (await service.get("/runs?release=shadow&workflow=pays")).json()) as RunsAnswer
+    assert.equal(still.length, 2)
+    assert.equal((await fetch(`${service.url}/execute/${odd}`, { method: "DELETE" })).status, 204)
+    assert.equal((await service.get(`/execute/${of(odd).run_id}`)).status, 410)
+  })
+
+  it("gets recorded answers where they fit, and is inconclusive where it asks more", async () => {
+    for (const n of [1, 2]) {
+      const response = await service.post("/workflows/asks/execute", { input: { n } }, { prefer: "respond-async" })
+      const { run_id } = (await response.json()) as { run_id: string }
+      const { questions } = await within(
+        30_000,
+        "a question",
+        (async () => {
+          for (;;) {
+            const found = await service.get(`/execute/${run_id}/questions`)
+            const body = (await found.json()) as { questions: { id: string }[] }
+            if (body.questions.length > 0) return body
+            await new Promise((resolve) => setTimeout(resolve, 20))
+          }
+        })(),
+      )
+      const path = `/execute/${run_id}/questions/${questions[0]?.id}`
+      assert.equal((await service.post(path, { answer: { go: true } })).status, 200)
+    }
+    const runs = await shadows("asks", 2)
+    const found = runs.map((run) => `${String(scoresOf(run)["agreement"])} ${run.status}`)
+    assert.deepEqual(new Set(found), new Set(["agrees completed", "inconclusive cancelled"]))
+    const { questions } = (await (await service.get("/questions?status=open")).json()) as { questions: unknown[] }
+    assert.deepEqual(questions, [])
+  })
+
+  it("stops the candidate where it disagrees too often", async () => {
+    for (let n = 1; n <= 45 && (await release(service, "pays")).state === "running"; n += 2) {
+      await service.post("/workflows/pays/execute", { input: { customer: "ann", n } })
+      await shadows("pays", Math.min(20, (n + 1) / 2))
+    }
+    const stopped = await until(service, "pays", ({ state }) => state === "stopped")
+    assert.ok((stopped.agreement ?? 1) < 0.7 && stopped.shadows.compared >= 20, JSON.stringify(stopped))
+  })
+})
+
+describe("a shadow, where nothing may be spent on it", async () => {
+  const source = "output { one: 1 }\n"
+  const folder = folderOf({ "s.wire": source, "s.next.wire": `release { shadow: 1 }\n${source}` })
+  const service = await startService({ WORKFLOWS: folder })
+
+  it("is not made", async () => {
+    for (let n = 0; n < 5; n++) assert.equal((await service.post("/workflows/s/execute", { input: {} })).status, 200)
+    const { runs } = (await (await service.get("/runs?release=shadow")).json()) as RunsAnswer
+    assert.deepEqual(runs, [])
+    assert.equal((await release(service, "s")).agreement, null)
   })
 })

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { allRuns } from "../../../src/ports/run-list.ts"
-import { dayMs, mostByHand, type NewScore, type ScoreSum } from "../../../src/ports/scores.ts"
+import { dayMs, mostByHand, shadowAccount, type NewScore, type ScoreSum } from "../../../src/ports/scores.ts"
 import type { LogEvent, Usage } from "../../../src/log/events.ts"
 import type { NewRun, RunStore } from "../../../src/ports/store.ts"
 import { aRequest, created, ended, leaseMs, type OnBench } from "./material.ts"
@@ -151,4 +151,16 @@ export function scoring(onBench: OnBench): void {
       assert.equal(await store.scores.reserve("nothing", "helpful", day, 1, 100), false)
     },
   )
+
+  onBench("shadows have a bound of their own, beside that of judges", async ({ store, other }) => {
+    const [one, two] = [await done(store, {}), await done(store, {})]
+    assert.equal(await store.scores.reserve(one, "helpful", day, 100, 100), true)
+    assert.equal(await store.scores.reserve(one, shadowAccount, day, 60, 100), true)
+    assert.equal(await other.scores.reserve(two, shadowAccount, day, 60, 100), false)
+    const settled = { score: null, name: shadowAccount, by: null, counted: null, at, cost: 20 }
+    assert.equal(await other.scores.put(one, settled), "stored")
+    assert.equal(await other.scores.reserve(two, shadowAccount, day, 80, 100), true)
+    assert.deepEqual(await store.scores.of(one), [])
+    assert.equal(await store.scores.reserve(two, "helpful", day, 1, 100), false)
+  })
 }
