@@ -88,6 +88,7 @@ const playgroundFloors: Readonly<Record<string, number>> = {
   page: 1,
   service: 1,
   language: 2,
+  values: 2,
   form: 3,
   "shown-run": 4,
   share: 5,

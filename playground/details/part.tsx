@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { copyText } from "../share/copy.ts"
 import { Icon } from "../ui/icon.tsx"
-import { JsonTree } from "../ui/json-tree.tsx"
+import { JsonTree } from "../values/json-tree.tsx"
 
 interface PartProps {
   readonly title: string

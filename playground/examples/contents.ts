@@ -9,6 +9,8 @@ import context from "../../examples/context.wire"
 import contextInput from "../../examples/context.input.json" with { type: "json" }
 import fallback from "../../examples/fallback.wire"
 import fallbackInput from "../../examples/fallback.input.json" with { type: "json" }
+import files from "../../examples/files.wire"
+import filesInput from "../../examples/files.input.json" with { type: "json" }
 import limits from "../../examples/limits.wire"
 import limitsInput from "../../examples/limits.input.json" with { type: "json" }
 import lists from "../../examples/lists.wire"
@@ -40,6 +42,7 @@ export const contents: Readonly<Record<string, Content>> = {
   "Context and compaction": { source: context, input: contextInput },
   "Fallback models": { source: fallback, input: fallbackInput },
   "Cost and limits": { source: limits, input: limitsInput },
+  Files: { source: files, input: { ...filesInput, notes: [] } },
   "MCP tools": { source: mcpTools, input: { reader: "Ada", topic: "the owl at night" } },
   People: { source: approval, input: approvalInput },
   Cache: { source: cache, input: cacheInput, options: { cache_key: "playground" } },

@@ -24,6 +24,7 @@ export const examples: readonly (readonly [name: string, about: string])[] = [
   ["Context and compaction", "Agents that go on from another's messages, whole or summarised first."],
   ["Fallback models", "A list of models: the next one goes on when one has failed for good."],
   ["Cost and limits", "What calls cost, and what the run and its agents may use at most."],
+  ["Files", "Texts that are given and read; a picture, a spoken sentence, a report and a table that are made."],
   ["MCP tools", "Tools, resources and prompts of an MCP server, called by the workflow and by an agent."],
   ["People", "A person answers a question about what an agent wrote, and approves a tool call."],
   ["Cache", "With a cache key, the second run answers at once."],

@@ -107,6 +107,8 @@ export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0
       return known.value
     case "null":
       return null
+    case "file":
+      return draft
     default:
       return typeof draft === "object" ? blank() : draft
   }

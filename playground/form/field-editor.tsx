@@ -1,13 +1,16 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { childPath } from "../../src/base/child-path.ts"
+import { isFileValue } from "../../src/types/file-value.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Field, Type, TypeTable, VariantType } from "../../src/types/types.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
+import { DropZone, StoredFile } from "../values/stored-file.tsx"
 import { blankValue, isDraftArray, isDraftObject, memberOf, type Draft, type DraftObject } from "./draft.ts"
 import { fieldId } from "./field-id.ts"
+import { FileControl } from "./file-control.tsx"
 import { useListEntries } from "./list-entries.tsx"
 import { JsonControl, NumberControl, textOf } from "./plain-controls.tsx"
 
@@ -46,7 +49,8 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
   const known = resolve(type, form.types)
   const isForPeople = form.isForPeople === true
   const misfit = form.misfit(path)
-  const wrong = isForPeople && misfit?.startsWith("Missing: ") === true ? missing(known) : misfit
+  const isMissing = misfit?.startsWith("Missing: ") === true
+  const wrong = isMissing && (isForPeople || known.kind === "file") ? missing(known) : misfit
   const id = fieldId(path, form.scope)
   const isDocBelow = doc !== undefined && !isForPeople
   const notes = [isDocBelow ? `${id}-doc` : "", wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
@@ -118,7 +122,9 @@ function missing({ kind }: Type): string {
     ? "Choose Yes or No."
     : kind === "integer"
       ? "Give a whole number."
-      : "An answer is missing here."
+      : kind === "file"
+        ? "A file is missing here."
+        : "An answer is missing here."
 }
 
 function isOptional(type: Type, types: TypeTable): boolean {
@@ -272,6 +278,8 @@ function ValueEditor({ notes, isUnlabelled, ...props }: ValueProps) {
       return <input {...common} class="field mono" value={known.value} readOnly />
     case "null":
       return <input {...common} class="field mono" value="null" readOnly />
+    case "file":
+      return <FileControl {...common} value={value} onChange={onChange} />
     case "record":
       return <RecordEditor {...props} fields={known.fields} />
     case "variant":
@@ -363,6 +371,10 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
   const [showsAll, setShowsAll] = useState(false)
   const isWhole = showsAll || items.length <= shownAtFirst || form.hasMisfitWithin?.(path) === true
   const { keys, addId, tools } = useListEntries({ path, scope: form.scope, items, onChange })
+  if (!fixed && resolve(element, form.types).kind === "file" && items.every(isFileOrNothing))
+    return (
+      <FileList form={form} path={path} items={items} onChange={onChange} tools={tools} keys={keys} addId={addId} />
+    )
   return (
     <div class="form-fields list">
       {(isWhole ? items : items.slice(0, shownAtFirst)).map((item, at) => (
@@ -399,6 +411,43 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
           </button>
         )}
       </div>
+    </div>
+  )
+}
+
+function isFileOrNothing(item: Draft): boolean {
+  return item === undefined || isFileValue(item)
+}
+
+interface FileListProps extends Pick<EditorProps, "form" | "path" | "onChange"> {
+  readonly items: readonly Draft[]
+  readonly tools: (at: number) => ComponentChildren
+  readonly keys: readonly number[]
+  readonly addId: string
+}
+
+/** A list of files: those that were taken, and a zone that takes more. */
+function FileList({ form, path, items, onChange, tools, keys, addId }: FileListProps) {
+  return (
+    <div class="form-fields list">
+      {items.map((item, at) => {
+        const misfit = form.misfit(childPath(path, at))
+        return (
+          <div key={keys[at]} class="taken-file" id={fieldId(childPath(path, at), form.scope)}>
+            {isFileValue(item) ? <StoredFile file={item} isSmall /> : <span class="note">no file</span>}
+            <span class="entry-tools">{tools(at)}</span>
+            {misfit === undefined ? null : <p class="wrong-text">{misfit}</p>}
+          </div>
+        )
+      })}
+      <DropZone
+        id={addId}
+        isMany
+        aria-invalid={form.misfit(path) !== undefined}
+        aria-describedby={undefined}
+        aria-label={`Add files to ${path}`}
+        onFiles={(files) => onChange([...items.filter((item) => item !== undefined), ...files])}
+      />
     </div>
   )
 }

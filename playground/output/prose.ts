@@ -1,3 +1,5 @@
+import { isFileValue } from "../../src/types/file-value.ts"
+
 /** A text of a model as it is meant to be read: most models write Markdown. Only its plain parts are known here; all else stays as it is. */
 export type Block =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
@@ -113,10 +115,11 @@ export function inlinesOf(text: string): Inline[] {
 /** A text of this length takes more than a line of the tree. */
 const aLine = 80
 
-/** Whether a value holds a text that people read rather than look up, near its top. */
+/** Whether a value holds a text that people read rather than look up, or a file, near its top. */
 export function hasProse(value: unknown, levels = 3): boolean {
   if (typeof value === "string") return value.length > aLine || value.includes("\n")
   if (typeof value !== "object" || value === null || levels === 0) return false
+  if (isFileValue(value)) return true
   return Object.values(value)
     .slice(0, 100)
     .some((one) => hasProse(one, levels - 1))

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import { JsonTree } from "../ui/json-tree.tsx"
+import { isFileValue } from "../../src/types/file-value.ts"
+import { JsonTree } from "../values/json-tree.tsx"
 import { VisibleText } from "../ui/visible-text.tsx"
+import { StoredFile } from "../values/stored-file.tsx"
 import { blocksOf, inlinesOf, type Block } from "./prose.ts"
 
 /** Longer texts and lists are read from the tree, which shows them in parts. */
@@ -23,6 +25,7 @@ function Read({ value, level }: { readonly value: JsonValue; readonly level: num
   if (typeof value === "string") return value.length > longestText ? <Tree value={value} /> : <Prose text={value} />
   if (typeof value !== "object" || value === null)
     return <p class="scalar">{value === null ? "none" : String(value)}</p>
+  if (isFileValue(value)) return <StoredFile file={value} />
   const entries = Object.entries(value)
   if (entries.length === 0) return <p class="note">{Array.isArray(value) ? "an empty list" : "no fields"}</p>
   if (entries.length > maxItems || level >= maxLevels) return <Tree value={value} />

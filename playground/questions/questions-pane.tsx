@@ -14,7 +14,7 @@ import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } 
 import { watchWhole } from "../shown-run/shown-run.ts"
 import { Icon } from "../ui/icon.tsx"
 import { ExactJson, ExactText } from "../ui/exact-json.tsx"
-import { JsonTree } from "../ui/json-tree.tsx"
+import { JsonTree } from "../values/json-tree.tsx"
 import { showMoment } from "../ui/show.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
 import type { StateName } from "../ui/state-words.ts"

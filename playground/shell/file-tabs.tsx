@@ -133,16 +133,17 @@ export function CloseDialog() {
   )
 }
 
-/** A file that is dropped anywhere on the page is opened. */
+/** A file that is dropped on the page is opened, unless it is dropped on a field that takes files. */
 export function takeDroppedFiles(): void {
-  const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true
+  const holdsFiles = ({ dataTransfer, target }: DragEvent): boolean =>
+    dataTransfer?.types.includes("Files") === true && !(target instanceof Element && target.closest(".drop-zone"))
   // Before the editor, which would insert the file's text at the cursor.
   const options = { capture: true }
   const { classList } = document.documentElement
   window.addEventListener(
     "dragover",
     (event) => {
-      if (!holdsFiles(event)) return
+      if (!holdsFiles(event)) return classList.remove("takes-drop")
       event.preventDefault()
       classList.add("takes-drop")
     },

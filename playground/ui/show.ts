@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
+import { isFileValue } from "../../src/types/file-value.ts"
 
 /** Numbers and times as the page writes them, the same in every locale. */
 
@@ -83,7 +84,7 @@ export function showPreview(value: JsonValue, most = 160): string {
 }
 
 function leafText(value: JsonValue): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value)
+  const text = typeof value === "string" ? value : isFileValue(value) ? value.name : JSON.stringify(value)
   return text.length > 200 ? text.slice(0, 200) : text
 }
 

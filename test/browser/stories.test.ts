@@ -8,6 +8,7 @@ import { editing } from "./stories/editing.ts"
 import { help } from "./stories/help.ts"
 import { history } from "./stories/history.ts"
 import { lookingBack } from "./stories/looking-back.ts"
+import { media } from "./stories/media.ts"
 import { questions } from "./stories/questions.ts"
 import { reach } from "./stories/reach.ts"
 import { requests } from "./stories/requests.ts"
@@ -41,6 +42,7 @@ describe("the main stories", { concurrency: 2 }, () => {
     reach,
     tracing,
     lookingBack,
+    media,
   ])
     stories(playground)
 })

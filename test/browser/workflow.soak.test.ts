@@ -230,6 +230,7 @@ describe("examples", () => {
     "Context and compaction",
     "Fallback models",
     "Cost and limits",
+    "Files",
     "MCP tools",
     "People",
     "Cache",

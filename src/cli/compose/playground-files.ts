@@ -22,6 +22,7 @@ const security = {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
+    "media-src data:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import { Icon } from "./icon.tsx"
-import { counted } from "./show.ts"
-import { VisibleText } from "./visible-text.tsx"
+import { isFileValue } from "../../src/types/file-value.ts"
+import { Icon } from "../ui/icon.tsx"
+import { counted } from "../ui/show.ts"
+import { VisibleText } from "../ui/visible-text.tsx"
+import { StoredFile } from "./stored-file.tsx"
 
 /** How many members of an array or object are shown before a button asks for more. */
 const page = 100
@@ -40,6 +42,16 @@ interface BranchProps {
 function Branch({ name, value, open, view }: BranchProps) {
   const [isOpen, setOpen] = useState(open > 0)
   const [shown, setShown] = useState(page)
+  if (isFileValue(value)) {
+    return (
+      <li>
+        <span class="leaf">
+          <Key name={name} />
+          <StoredFile file={value} isSmall />
+        </span>
+      </li>
+    )
+  }
   if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
     return (
       <li>
