@@ -57,6 +57,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Folder>>>> =
     secrets: at(1, "which secrets a run has, and the search for them in whatever enters it"),
     files: at(1, "takes and gives files: an encrypted object for each, and rows of the store"),
     shares: at(1, "what the runs of a process share: memory, calls at a time, bytes of the store"),
+    content: at(1, "the texts and values of a run that traces show"),
     values: at(2, "evaluates expressions and functions, within the work that a run may do"),
     log: at(3, "writes the events of a run, and keeps its lease"),
     budget: at(4, "limits of tokens, cost, calls and time"),

@@ -14,6 +14,7 @@ import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
 import { diagnostic, isError, type Diagnostic, type Related } from "./source/diagnostic.ts"
 import type { SourceFiles } from "./source/source-files.ts"
+import { contentPlan } from "./trust/content-plan.ts"
 import { checkTrust } from "./trust/trust.ts"
 
 export interface Compiled {
@@ -116,7 +117,10 @@ export class Files {
     if (diagnostics.some(isError)) return { program, diagnostics, plan: undefined }
     const made = plan(program)
     const problem = tooManyCalls(program, made, this.#maxCalled)
-    if (problem === undefined) return { program, diagnostics, plan: made }
+    const content = problem === undefined ? contentPlan(program, made) : undefined
+    if (problem === undefined) {
+      return { program, diagnostics, plan: content === undefined ? made : { ...made, content } }
+    }
     return { program, diagnostics: inSourceOrder([...diagnostics, problem]), plan: undefined }
   }
 

@@ -5,6 +5,7 @@ import type { ApiName } from "../check/provider-kinds.ts"
 import type { SecretNames } from "../check/secret-routes.ts"
 import type { WordOf } from "../syntax/property-table.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
+import type { ContentPlan } from "./content-plan.ts"
 import type { ApprovalPlan, Entry, Expression, LoopPlan, FunctionPlan } from "./expression.ts"
 
 /** A workflow ready to run: plain JSON, nothing of its source text needed any more. */
@@ -38,6 +39,8 @@ export interface Plan {
   readonly chat?: ChatFields
   /** What its runs are judged by after they have completed. Absent where there is nothing. */
   readonly scores?: readonly ScorePlan[]
+  /** Which of its values are private. Absent for a file that marks none, and for one that is called. */
+  readonly content?: ContentPlan
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
 }

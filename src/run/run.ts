@@ -24,6 +24,7 @@ import { RunFailure, failure, wireError } from "../ports/run-failure.ts"
 import { fetchInputs } from "./context/fetch-inputs.ts"
 import { takesFiles } from "./files/take-files.ts"
 import { unmetBy, validateRequest } from "./validate-request.ts"
+import { ShownContent } from "./content/shown-content.ts"
 import { redactor, SharedSearches } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { idleUntil, isWaiting, noReplayState, type ReplayState } from "../log/replay-state.ts"
@@ -240,7 +241,9 @@ class Run {
     this.#job = job
     this.#log = log
     this.#startedAt = startedAt
+    const { redact } = redaction
     this.#running = openContext(shared, {
+      content: ShownContent.open({ port: ports.content, run_id: lease.run_id, redact }, plan.content),
       scope: null,
       around: null,
       plan,
@@ -285,8 +288,9 @@ class Run {
   }
 
   async toEnd(): Promise<LogEvent | null> {
-    const { past, permits, ports, prepared } = this.#running
+    const { past, permits, ports, prepared, plan, runId } = this.#running
     const log = this.#log
+    ports.planned?.(runId, null, plan)
     const { held, resumed } = this.#job
     const stopLeaving = held.leave.listen(() => {
       log.giveUp()

@@ -235,6 +235,7 @@ export class CalledFiles {
     const isAlone = isNone(join(all, waited, ...shared.values())) && watcher === undefined
     const isDeep = depth >= maxCallDepth
     if (isDeep || (!isAlone && budget.left-- <= 0)) {
+      if (watcher?.privates !== undefined) watcher.privates.isUnknown = true
       // Whoever watches is shown the most that may happen in it. Deeper calls are not made.
       if (!isDeep && watcher !== undefined && !budget.assumed.has(symbol.program)) {
         budget.assumed.add(symbol.program)

@@ -17,6 +17,20 @@ export function usesTrust(program: Program): boolean {
 
 const used = new WeakMap<Program, boolean>()
 
+/** Whether a file, or one that it calls, says that a value is private. */
+export function marksPrivate(program: Program): boolean {
+  return remembered(marking, program, () => {
+    const { tree, importedDeclarations, workflows } = program
+    return (
+      (tree.text.includes("private") && hasPrivate(tree.declarations)) ||
+      [...importedDeclarations.keys()].some((id) => hasPrivate([importedNode(program, id)])) ||
+      [...workflows.values()].some((called) => marksPrivate(called.program))
+    )
+  })
+}
+
+const marking = new WeakMap<Program, boolean>()
+
 function findTrust(program: Program): boolean {
   const { tree, importedDeclarations, imported, workflows } = program
   return (
@@ -55,13 +69,31 @@ function declaresTrust(declaration: unknown): boolean {
 }
 
 function hasWords(nodes: readonly unknown[]): boolean {
+  return hasNode(nodes, (node) => {
+    if (node.kind === "marked" || node.kind === "exception") return true
+    return node.kind === "property" && words.has((node as Syntax.Property).name.text)
+  })
+}
+
+function hasPrivate(nodes: readonly unknown[]): boolean {
+  return hasNode(nodes, (node) => {
+    if (node.kind === "marked") return (node as Syntax.MarkedType).mark === "private"
+    return node.kind === "property" && (node as Syntax.Property).name.text === "gives" && saysPrivate(node)
+  })
+}
+
+function saysPrivate(node: object): boolean {
+  const { value } = node as Syntax.Property
+  const items =
+    value.kind !== "expression" ? [] : value.expression.kind === "array" ? value.expression.items : [value.expression]
+  return items.some((item) => wordOrString(item) === "private")
+}
+
+function hasNode(nodes: readonly unknown[], matches: (node: { readonly kind: unknown }) => boolean): boolean {
   const open: unknown[] = [...nodes]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next !== "object" || next === null) continue
-    if ("kind" in next) {
-      if (next.kind === "marked" || next.kind === "exception") return true
-      if (next.kind === "property" && words.has((next as Syntax.Property).name.text)) return true
-    }
+    if ("kind" in next && matches(next)) return true
     for (const inner of Object.values(next)) if (typeof inner === "object" && inner !== null) open.push(inner)
   }
   return false

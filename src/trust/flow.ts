@@ -11,6 +11,7 @@ import { ofFunction } from "./function-labels.ts"
 import { mayFail, stepMayFail } from "./may-fail.ts"
 import { either, flat, list, plain, record, tuple, type Labelled } from "./label-tree.ts"
 import { allLabels, isNone, join, marked, none, via, without, wordsFrom, type Marks } from "./marks.ts"
+import { sourcesOf, type PrivateParts } from "./private-parts.ts"
 
 /** Where an expression stands. */
 export interface Place {
@@ -135,8 +136,19 @@ export class Flow {
   /** A failure ends all calls of the file. */
   readonly #endsCalls: boolean
 
-  /** `isCaught`: whoever calls the file goes on after a failure in it. */
-  constructor(program: Program, steps: Steps, isCaught = false, kept: ReadonlyMap<string, Marks> = new Map()) {
+  readonly #privates: PrivateParts | undefined
+  /** The declared paths of the private values in the expression that is looked at. */
+  #paths = new Set<string>()
+
+  /** `isCaught`: whoever calls the file goes on after a failure in it. `privates` is told of each private value. */
+  constructor(
+    program: Program,
+    steps: Steps,
+    isCaught = false,
+    kept: ReadonlyMap<string, Marks> = new Map(),
+    privates?: PrivateParts,
+  ) {
+    this.#privates = privates
     this.codeMarks = new Map([...kept].filter(([id]) => !/^(?:tool\.|event )/.test(id)))
     this.#program = program
     this.#steps = steps
@@ -145,6 +157,22 @@ export class Flow {
   }
 
   of(node: Syntax.Expression, place: Place): Labelled {
+    const privates = this.#privates
+    if (privates === undefined) return this.#of(node, place)
+    const around = this.#paths
+    const inner = new Set<string>()
+    this.#paths = inner
+    const value = this.#of(node, place)
+    this.#paths = around
+    if (value.whole.private.length === 0) return value
+    const own = node.kind === "chain" ? declaredPath(node, this.#program) : undefined
+    const paths = own !== undefined ? [own] : inner.size > 0 ? [...inner] : sourcesOf(value.whole)
+    privates.note(node, paths)
+    for (const path of paths) around.add(path)
+    return value
+  }
+
+  #of(node: Syntax.Expression, place: Place): Labelled {
     if (this.#within > 0) this.#looked++
     const row = rows[node.kind] as ((flow: Flow, node: Syntax.Expression, place: Place) => Labelled) | undefined
     const value = row === undefined ? flat(join(place.decided, this.within(node, place))) : row(this, node, place)
@@ -578,6 +606,18 @@ const twofold: ReadonlySet<ResolvedRoot["kind"]> = new Set<ResolvedRoot["kind"]>
   "local",
   "history",
 ])
+
+/** The path of a value that the file declares, without positions; undefined for a name that stands for a part of one. */
+function declaredPath(chain: Syntax.Chain, { roots }: Program): string | undefined {
+  const { base, steps } = chain
+  const root = roots.get(chain)
+  if (base.kind !== "name" || root === undefined) return undefined
+  if (root.kind !== "input" && !twofold.has(root.kind)) return undefined
+  if (root.kind === "local" || root.kind === "history") return undefined
+  const end = steps.findIndex((step) => step.kind !== "field")
+  const fields = end < 0 ? steps : steps.slice(0, end)
+  return [base.text, ...fields.flatMap((step) => (step.kind === "field" ? [step.name.text] : []))].join(".")
+}
 
 /** The messages of the input, with their text in `content`. */
 function historyOf(messages: Labelled): Labelled {

@@ -20,7 +20,7 @@ import { RemoteCalls, sharesCalls, wholesOf } from "./remote-calls.ts"
 import { Rules, marksOf, type Call, type Reading } from "./rules.ts"
 import { SharedEvents } from "./shared-events.ts"
 import { TypedLabels } from "./typed-labels.ts"
-import type { Watcher } from "./watcher.ts"
+import { stepOf, type Watcher } from "./watcher.ts"
 
 /** An agent, for those that come after it. */
 interface AgentLabels {
@@ -86,7 +86,7 @@ export class TrustPass implements Steps {
       caller.depth > 0 ? program.files.file : undefined,
     )
     this.#input = input
-    this.#flow = new Flow(program, this, caller.isCaught, earlier.kept)
+    this.#flow = new Flow(program, this, caller.isCaught, earlier.kept, watcher?.privates)
     this.#typed = new TypedLabels(program.schemas)
     this.#closed = new ClosedTypes(program.types)
     const { rules } = this
@@ -286,6 +286,7 @@ export class TrustPass implements Steps {
     this.#calls.approval(call, sent, place)
     this.#watcher?.call(call, sent)
     const result = this.#calls.resultOf(call)
+    this.#watcher?.privates?.call(stepOf(place.path), remote.id, call.bound, result.whole)
     this.read(remote.id, place, result.whole)
     return result
   }
@@ -315,8 +316,23 @@ export class TrustPass implements Steps {
     const { output, reads, words, ended, mayMiss } = this.#rounds(id, name, symbol, { ...place, decided })
     const value = this.#stepValue(id, symbol, output, mayMiss, items, join(reads, words))
     const rounds = this.#stepValue(id, symbol, output, mayMiss, plain, join(reads, words))
+    this.#watcher?.privates?.agent(
+      name,
+      join(reads, words),
+      this.#continued(symbol),
+      output.with(mayMiss),
+      symbol.output,
+    )
     // Nobody knows that a model says no more than it answers: it may have thought aloud of its system text.
     this.#agents.set(name, { value, rounds, conversation: join(reads, output.whole, ended) })
+  }
+
+  /** What it reads of the conversation that it continues. */
+  #continued({ declaration: { body } }: AgentSymbol): Marks {
+    const context = propertyOf(body, "context")?.value
+    if (context?.kind !== "context") return none
+    const continued = secondName(context.reference)
+    return this.#agents.get(continued)?.conversation ?? allLabels(`agent.${continued}`, { start: 0, end: 0 })
   }
 
   /** What a round gives is what the next one sees: rounds are looked at until one changes nothing. An agent without `repeat` has one. */

@@ -1,3 +1,4 @@
+import type { PrivateParts } from "./private-parts.ts"
 import type { WorkflowSymbol } from "../check/program.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Place } from "./flow.ts"
@@ -6,6 +7,8 @@ import type { Call } from "./rules.ts"
 
 /** Somebody who wants to know what the pass sees. */
 export interface Watcher {
+  /** Collects which values are private. Absent for who does not want to know. */
+  readonly privates?: PrivateParts
   /** `models`: also those that compact what it continues. */
   agent(id: string, reads: Marks, uses: readonly Call[], models: readonly string[]): void
   /** A `call`, `read` or `render` of the workflow itself, with the labels of its arguments. */

@@ -1,5 +1,6 @@
 import type { Attributes } from "@opentelemetry/api"
 import type { LogEvent } from "../../log/events.ts"
+import type { TraceNames } from "./trace-names.ts"
 
 /** Work that the log mentions once, when it is done. */
 export interface FinishedWork {
@@ -9,21 +10,21 @@ export interface FinishedWork {
 }
 
 /** The work that an event says is done; null for all other events. Names are those of the MCP conventions. */
-export function finishedWork(event: LogEvent): FinishedWork | null {
+export function finishedWork(event: LogEvent, names: TraceNames): FinishedWork | null {
   switch (event.type) {
     case "context_compacted": {
       const { source, duration_ms, usage } = event.data
       const attributes: Attributes = {
-        "gen_ai.operation.name": "compact",
-        "gen_ai.usage.input_tokens": usage.input_tokens,
-        "gen_ai.usage.output_tokens": usage.output_tokens,
+        [names.operation]: "compact",
+        [names.inputTokens]: usage.input_tokens,
+        [names.outputTokens]: usage.output_tokens,
         ...(usage.cost !== null && { "wireworks.usage.cost": usage.cost }),
       }
       return { name: `compact ${source}`, duration_ms, attributes }
     }
     case "mcp_server_connected": {
       const { server, protocol, duration_ms } = event.data
-      const attributes = { "wireworks.server": server, "mcp.protocol.version": protocol }
+      const attributes = { "wireworks.server": server, [names.mcpProtocol]: protocol }
       return { name: `connect ${server}`, duration_ms, attributes }
     }
     case "resource_read":

@@ -1,10 +1,13 @@
 import type { LogEvent } from "../../log/events.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 
 /** Hears what happens to the runs of this process. Must not throw. */
 export interface RunObserver {
   /** This process works on the run from now on. */
   taken?(run: TakenRun): void
+  /** The plan of the run, or of a file that it calls, is about to run here. */
+  planned?(run_id: string, scope: string | null, plan: Plan): void
   /** The run's turn has come, after it waited this long. */
   started?(run_id: string, queuedMs: number): void
   /** These events are stored. */

@@ -8,9 +8,18 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base"
 import type { LogEvent } from "../../log/events.ts"
+import { compile } from "../../compile.ts"
 import { RunTracer } from "./run-tracer.ts"
+import { traceNames } from "./trace-names.ts"
 
 const at = "2026-11-15T19:00:00.000Z"
+
+const { plan } = compile(`
+provider p from openai { endpoint: "http://models.example.com:8080/v1"  api_key: "k" }
+model fast from p { id: "id-1" }
+agent a { model: model.fast  instruction: "Hi"  output { text: string } }
+output { text: agent.a.text }
+`)
 
 function completedBy(provider: string): LogEvent[] {
   const usage = {
@@ -54,13 +63,17 @@ for (const [kind, name] of Object.entries({
   test(`calls of a provider of the kind ${kind} are those of ${name}, by the id of their own model`, () => {
     const exporter = new InMemorySpanExporter()
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-    const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+    const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
+    assert.ok(plan !== undefined)
+    tracer.planned("r", null, plan)
     tracer.appended("r", completedBy(kind))
-    const chat = exporter.getFinishedSpans().find((span) => span.name.startsWith("chat "))
+    const chat = exporter.getFinishedSpans().find((span) => span.name.startsWith("chat"))
     assert.equal(chat?.name, "chat id-1")
     assert.equal(chat?.attributes["gen_ai.provider.name"], name)
     assert.equal(chat?.attributes["gen_ai.request.model"], "id-1")
     assert.equal(chat?.attributes["gen_ai.usage.input_tokens"], 10)
+    assert.equal(chat?.attributes["server.address"], "models.example.com")
+    assert.equal(chat?.attributes["server.port"], 8080)
     assert.equal(chat?.attributes["wireworks.usage.cost"], 0.25)
   })
 }
@@ -68,7 +81,7 @@ for (const [kind, name] of Object.entries({
 test("the last call of a failed step has the backend's status as its type of error", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const call = { turn: 1, started_at: at, duration_ms: 7, model: "fast", id: "id-1", provider: "openai" }
   const calls = [1, 2].map((attempt) => ({ ...call, attempt }))
   const message = "The model backend answered 503"
@@ -84,14 +97,14 @@ test("the last call of a failed step has the backend's status as its type of err
   const spans = exporter.getFinishedSpans()
   const types = (name: string) =>
     spans.filter((span) => span.name.startsWith(name)).map(({ attributes }) => attributes["error.type"])
-  assert.deepEqual(types("chat "), ["_OTHER", "503"])
+  assert.deepEqual(types("chat"), ["_OTHER", "503"])
   assert.deepEqual(types("invoke_agent"), ["provider_error"])
 })
 
 test("the span of a run that its process gives back ends there, in the trace of its request", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const traceId = "0af7651916cd43dd8448eb211c80319c"
   tracer.taken({
     run_id: "r",
@@ -124,7 +137,7 @@ test("the span of a run that its process gives back ends there, in the trace of 
 test("a step that another process began: its span begins with its first call, and names its model", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const later = "2026-11-15T19:00:07.000Z"
   const rest = completedBy("openai").slice(1)
   tracer.appended(
@@ -148,7 +161,7 @@ test("a run without a trace of its request has its own, whatever process works o
     const ids = new OwnTraces(new RandomIdGenerator())
     const spanProcessors = [new SimpleSpanProcessor(exporter)]
     const provider = new BasicTracerProvider({ spanProcessors, idGenerator: ids })
-    const tracer = new RunTracer(provider.getTracer("test"), ids)
+    const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), ids)
     tracer.taken({ ...about, run_id: "r", resumed })
     tracer.appended("r", completedBy("openai"))
     tracer.taken({ ...about, run_id: "other", trace_id: null, resumed })
@@ -160,13 +173,13 @@ test("a run without a trace of its request has its own, whatever process works o
     traces.set(traceId, (traces.get(traceId) ?? new Set()).add(span.name))
   }
   assert.equal(traces.size, 3)
-  assert.deepEqual([...(traces.get(trace_id) ?? [])], ["chat id-1", "invoke_agent a", "workflow"])
+  assert.deepEqual([...(traces.get(trace_id) ?? [])], ["chat", "invoke_agent a", "workflow"])
 })
 
 test("the spans of a run have the name of its workflow, and the root its version and caller", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const about = { resumed: false, trace_id: null, traceparent: null, tracestate: null, baggage: null }
   tracer.taken({ ...about, run_id: "r", caller: "ann", workflow: { name: "tickets/triage", version: "0123456789ab" } })
   tracer.appended("r", completedBy("openai"))
@@ -180,10 +193,10 @@ test("the spans of a run have the name of its workflow, and the root its version
     attributes["wireworks.caller"],
   ])
   assert.deepEqual(facts, [
-    ["chat id-1", "tickets/triage", undefined, undefined],
+    ["chat", "tickets/triage", undefined, undefined],
     ["invoke_agent a", "tickets/triage", undefined, undefined],
     ["workflow", "tickets/triage", "0123456789ab", "ann"],
-    ["chat id-1", undefined, undefined, undefined],
+    ["chat", undefined, undefined, undefined],
     ["invoke_agent a", undefined, undefined, undefined],
     ["workflow", undefined, undefined, undefined],
   ])
@@ -192,7 +205,7 @@ test("the spans of a run have the name of its workflow, and the root its version
 test("every kind of step has its span: called workflows, what happens in them, compaction, and what is asked of a server", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const usage = {
     input_tokens: 10,
     output_tokens: 5,
@@ -262,7 +275,7 @@ test("every kind of step has its span: called workflows, what happens in them, c
 test("calls of workflows that the end of a run interrupts end with it, and one that another process began has a span", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const tracer = new RunTracer(provider.getTracer("test"), { next: null })
+  const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
   const usage = {
     input_tokens: 0,
     output_tokens: 0,

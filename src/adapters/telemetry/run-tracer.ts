@@ -1,12 +1,17 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { remembered } from "../../base/remembered.ts"
 import { telemetryNames } from "../../check/provider-kinds.ts"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import { scopeAround } from "../../plan/call-scope.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import type { ShownPrompt, ShownStep } from "../../ports/content.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { finishedWork } from "./finished-work.ts"
 import type { OwnTraces } from "./own-traces.ts"
+import type { TraceNames } from "./trace-names.ts"
+import { tracedModels, type TracedModel } from "./traced-models.ts"
 
 /** Names of trace fields in MCP's `_meta` and in HTTP headers. */
 export interface TraceHeaders {
@@ -14,17 +19,33 @@ export interface TraceHeaders {
   readonly tracestate?: string
 }
 
-interface TracedRun {
+interface TracedRun extends Prepared {
   /** The name of the workflow of the server's folder, on every span. */
   readonly name: Attributes
   readonly span: Span
   readonly context: Context
   /** Agent steps under way, by their keys. */
-  readonly steps: Map<string, TracedStep>
+  readonly steps: Map<string, Traced>
   /** Calls of workflows under way, by their scopes. */
   readonly calls: Map<string, Traced>
   /** When each tool call under way began, by its id. */
   readonly toolStarts: Map<string, number>
+}
+
+/** Facts of a run that come before its events. */
+interface Prepared {
+  /** The models of its plan, and of the files that it calls, by scope. */
+  readonly models: Map<string, ReadonlyMap<string, TracedModel>>
+  /** What was said in the turns of steps under way, by step and turn. */
+  readonly turns: Map<string, Map<number, Said>>
+  /** What tools under way were given, and gave, by the id of the call. */
+  readonly given: Map<string, Attributes>
+  /** The protocol that each MCP server speaks. */
+  readonly protocols: Map<string, string>
+}
+
+interface Said extends ShownPrompt {
+  output?: string
 }
 
 interface Traced {
@@ -32,14 +53,15 @@ interface Traced {
   readonly context: Context
 }
 
-interface TracedStep extends Traced {
-  readonly model: string
-}
-
-/** A span for each run, agent step, called workflow, and request to a model or a server, with the names of the GenAI conventions and no payloads. */
+/**
+ * A span for each run, agent step, called workflow, and request to a model or a server, with the names of the GenAI conventions. What was said is in
+ * them where it is given: labels have been looked at, and secrets replaced. Names, statuses and errors hold no value of a run.
+ */
 export class RunTracer implements RunObserver {
   readonly #tracer: Tracer
   readonly #ids: Pick<OwnTraces, "next">
+  readonly #names: TraceNames
+  readonly #prepared = new Map<string, Prepared>()
   readonly #runs = new Map<string, TracedRun>()
   /** The spans that runs without an event yet belong under. */
   readonly #parents = new Map<string, Context>()
@@ -49,14 +71,44 @@ export class RunTracer implements RunObserver {
     { readonly name: Attributes; readonly root: Attributes; readonly trace_id: string | null }
   >()
 
-  constructor(tracer: Tracer, ids: Pick<OwnTraces, "next">) {
+  constructor(tracer: Tracer, names: TraceNames, ids: Pick<OwnTraces, "next">) {
     this.#tracer = tracer
+    this.#names = names
     this.#ids = ids
+  }
+
+  planned(run_id: string, scope: string | null, plan: Plan): void {
+    this.#prepare(run_id).models.set(scope ?? "", tracedModels(plan))
+  }
+
+  asked(run_id: string, step: ShownStep, prompt: ShownPrompt): void {
+    const turns = this.#prepared.get(run_id)?.turns
+    if (turns !== undefined)
+      remembered(turns, stepKey(step), () => new Map<number, Said>()).set(step.turn, { ...prompt })
+  }
+
+  answered(run_id: string, step: ShownStep, output: string): void {
+    const said = this.#prepared.get(run_id)?.turns.get(stepKey(step))?.get(step.turn)
+    if (said !== undefined) said.output = output
+  }
+
+  called(run_id: string, call_id: string, part: "arguments" | "result", json: string): void {
+    const given = this.#prepared.get(run_id)?.given
+    given?.set(call_id, { ...given.get(call_id), [this.#names[part]]: json })
+  }
+
+  #prepare(run_id: string): Prepared {
+    return remembered(this.#prepared, run_id, () => ({
+      models: new Map(),
+      turns: new Map(),
+      given: new Map(),
+      protocols: new Map(),
+    }))
   }
 
   /** The trace of the request that started the run goes on, also where another process takes the run up. */
   taken({ run_id, trace_id, traceparent, tracestate, caller, workflow }: TakenRun): void {
-    const name: Attributes = workflow === null ? {} : { "gen_ai.workflow.name": workflow.name }
+    const name: Attributes = workflow === null ? {} : { [this.#names.workflow]: workflow.name }
     const version: Attributes = workflow === null ? {} : { "wireworks.workflow.version": workflow.version }
     const root = { ...version, ...(caller !== "" && { "wireworks.caller": caller }) }
     this.#facts.set(run_id, { name, root, trace_id })
@@ -82,6 +134,7 @@ export class RunTracer implements RunObserver {
     this.#facts.delete(run_id)
     const run = this.#runs.get(run_id)
     if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
+    this.#prepared.delete(run_id)
   }
 
   context(run_id: string): TraceHeaders | null {
@@ -95,7 +148,8 @@ export class RunTracer implements RunObserver {
   #event(run_id: string, event: LogEvent): void {
     const at = Date.parse(event.at)
     const run = this.#run(run_id, at)
-    const done = finishedWork(event)
+    if (event.type === "mcp_server_connected") run.protocols.set(event.data.server, event.data.protocol)
+    const done = finishedWork(event, this.#names)
     if (done !== null) {
       const options = {
         startTime: at - done.duration_ms,
@@ -107,14 +161,14 @@ export class RunTracer implements RunObserver {
     }
     switch (event.type) {
       case "agent_started":
-        this.#stepStarted(run, event.data, event.data.model, at)
+        this.#stepStarted(run, event.data, at)
         break
       case "agent_completed": {
         const { usage, cached, calls } = event.data
         const attributes: Attributes = {
           ...(usage.cost !== null && { "wireworks.usage.cost": usage.cost }),
-          "gen_ai.usage.input_tokens": usage.input_tokens,
-          "gen_ai.usage.output_tokens": usage.output_tokens,
+          [this.#names.inputTokens]: usage.input_tokens,
+          [this.#names.outputTokens]: usage.output_tokens,
           "wireworks.cached": cached,
         }
         this.#step(run, event.data, at, calls, attributes, null)
@@ -186,7 +240,7 @@ export class RunTracer implements RunObserver {
     if (known !== undefined) return known
     const { name, root, trace_id } = this.#facts.get(run_id) ?? { name: {}, root: {}, trace_id: null }
     const attributes = {
-      "gen_ai.operation.name": "invoke_workflow",
+      [this.#names.operation]: "invoke_workflow",
       ...name,
       "wireworks.run_id": run_id,
       ...root,
@@ -201,6 +255,7 @@ export class RunTracer implements RunObserver {
       steps: new Map(),
       calls: new Map(),
       toolStarts: new Map(),
+      ...this.#prepare(run_id),
     }
     this.#parents.delete(run_id)
     this.#facts.delete(run_id)
@@ -215,6 +270,7 @@ export class RunTracer implements RunObserver {
     fail(run.span, error)
     run.span.end(at)
     this.#runs.delete(run_id)
+    this.#prepared.delete(run_id)
   }
 
   /** The span that an event belongs under: that of its agent's step, else of the call of a workflow that it happens in, else of the run. */
@@ -233,7 +289,7 @@ export class RunTracer implements RunObserver {
       ...(outer !== null && { scope: outer }),
     }
     const attributes = {
-      "gen_ai.operation.name": "invoke_workflow",
+      [this.#names.operation]: "invoke_workflow",
       ...run.name,
       "wireworks.called": workflow,
       "wireworks.scope": scope,
@@ -245,24 +301,23 @@ export class RunTracer implements RunObserver {
     return call
   }
 
-  #stepStarted(run: TracedRun, about: TracedAgent, model: string, at: number): TracedStep {
+  #stepStarted(run: TracedRun, about: TracedAgent, at: number): Traced {
     const parent = this.#around(run, about.scope === undefined ? {} : { scope: about.scope })
     const span = this.#tracer.startSpan(
       `invoke_agent ${about.agent}`,
       {
         startTime: at,
         attributes: {
-          "gen_ai.operation.name": "invoke_agent",
+          [this.#names.operation]: "invoke_agent",
           ...run.name,
-          "gen_ai.agent.name": about.agent,
-          ...(model !== "" && { "gen_ai.request.model": model }),
+          [this.#names.agent]: about.agent,
           ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
           ...(about.scope !== undefined && { "wireworks.scope": about.scope }),
         },
       },
       parent,
     )
-    const step = { span, context: trace.setSpan(parent, span), model }
+    const step = { span, context: trace.setSpan(parent, span) }
     run.steps.set(stepKey(about), step)
     return step
   }
@@ -279,51 +334,58 @@ export class RunTracer implements RunObserver {
     // A step that another process began has no start here: its span begins with its first call.
     const [first] = calls
     const begun = first === undefined ? at : Date.parse(first.started_at)
-    const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, first?.id ?? "", begun)
+    const { span, context } = run.steps.get(key) ?? this.#stepStarted(run, about, begun)
     run.steps.delete(key)
+    const said = run.turns.get(key)
+    run.turns.delete(key)
     span.setAttributes(attributes)
+    const models = run.models.get(about.scope ?? "")
+    const modelOf = (call: ModelCallRecord): TracedModel => models?.get(call.model ?? "") ?? {}
+    const { id } = first === undefined ? {} : modelOf(first)
+    if (id !== undefined) span.setAttribute(this.#names.requestModel, id)
     // The error of a step is that of its last call; of the calls before, only their failure is known.
     const last = error === null ? "_OTHER" : upstreamType(error)
-    for (const call of calls)
-      this.#call(call, model, { context, name: run.name }, call === calls.at(-1) ? last : "_OTHER")
+    for (const call of calls) {
+      const isLast = calls.findLast(({ turn }) => turn === call.turn) === call
+      this.#call(
+        call,
+        { context, name: run.name, model: modelOf(call), said: said?.get(call.turn), isAnswered: isLast },
+        call === calls.at(-1) ? last : "_OTHER",
+      )
+    }
     fail(span, error)
     span.end(at)
   }
 
-  #call(
-    call: ModelCallRecord,
-    first: string,
-    { context, name }: { readonly context: Context; readonly name: Attributes },
-    errorType: string,
-  ): void {
-    const model = call.id ?? first
+  #call(call: ModelCallRecord, { context, name, model, said, isAnswered }: TracedCallOf, errorType: string): void {
+    const names = this.#names
     const startTime = Date.parse(call.started_at)
-    const span = this.#tracer.startSpan(
-      `chat ${model}`,
-      {
-        startTime,
-        kind: SpanKind.CLIENT,
-        attributes: {
-          "gen_ai.operation.name": "chat",
-          ...name,
-          "gen_ai.provider.name": telemetryNames.get(call.provider ?? "openai") ?? call.provider ?? "openai",
-          "gen_ai.request.model": model,
-          "wireworks.turn": call.turn,
-          "wireworks.attempt": call.attempt,
-          ...(call.usage !== undefined && {
-            "gen_ai.usage.input_tokens": call.usage.input_tokens,
-            "gen_ai.usage.output_tokens": call.usage.output_tokens,
-            "gen_ai.usage.cache_read.input_tokens": call.usage.cached_tokens,
-            "gen_ai.usage.cache_creation.input_tokens": call.usage.written_tokens,
-            ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
-          }),
-        },
-      },
-      context,
-    )
+    const isOpen = call.format === undefined
+    const attributes: Attributes = {
+      [names.operation]: "chat",
+      ...name,
+      [names.provider]: telemetryNames.get(call.provider ?? "openai") ?? call.provider ?? "openai",
+      ...(model.id !== undefined && { [names.requestModel]: model.id }),
+      ...(model.address !== undefined && { [names.server]: model.address }),
+      ...(model.port !== undefined && { [names.port]: model.port }),
+      "wireworks.turn": call.turn,
+      "wireworks.attempt": call.attempt,
+      ...(call.usage !== undefined && {
+        [names.inputTokens]: call.usage.input_tokens,
+        [names.outputTokens]: call.usage.output_tokens,
+        [names.cacheRead]: call.usage.cached_tokens,
+        [names.cacheWritten]: call.usage.written_tokens,
+        ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
+      }),
+      ...(said !== undefined && { [names.inputMessages]: said.input }),
+      ...(typeof said?.system === "string" && { [names.system]: said.system }),
+      ...(said?.output !== undefined && isAnswered && !isOpen && { [names.outputMessages]: said.output }),
+    }
+    const title = model.id === undefined ? "chat" : `chat ${model.id}`
+    const span = this.#tracer.startSpan(title, { startTime, kind: SpanKind.CLIENT, attributes }, context)
     // A call that gave no answer has no format that held.
-    if (call.format === undefined) {
-      span.setAttribute("error.type", errorType)
+    if (isOpen) {
+      span.setAttribute(names.error, errorType)
       span.setStatus({ code: SpanStatusCode.ERROR })
     }
     span.end(startTime + call.duration_ms)
@@ -341,18 +403,36 @@ export class RunTracer implements RunObserver {
   ): void {
     const startTime = run.toolStarts.get(about.call_id) ?? at
     run.toolStarts.delete(about.call_id)
-    const attributes = {
-      "gen_ai.operation.name": "execute_tool",
+    const names = this.#names
+    const protocol = run.protocols.get(about.server)
+    // A name that no server has is a model's word.
+    const isKnown = about.server !== ""
+    const attributes: Attributes = {
+      [names.operation]: "execute_tool",
       ...run.name,
-      "gen_ai.tool.name": about.tool,
-      "gen_ai.tool.call.id": about.call_id,
-      "wireworks.server": about.server,
+      ...(isKnown && { [names.tool]: about.tool }),
+      [names.callId]: about.call_id,
+      ...(protocol !== undefined && { [names.mcpMethod]: "tools/call", [names.mcpProtocol]: protocol }),
+      ...(isKnown && { "wireworks.server": about.server }),
+      ...run.given.get(about.call_id),
     }
+    run.given.delete(about.call_id)
     const options = { startTime, kind: SpanKind.CLIENT, attributes }
-    const span = this.#tracer.startSpan(`execute_tool ${about.tool}`, options, this.#around(run, about))
+    const title = isKnown ? `execute_tool ${about.tool}` : "execute_tool"
+    const span = this.#tracer.startSpan(title, options, this.#around(run, about))
     fail(span, error)
     span.end(at)
   }
+}
+
+/** What a span of a model call is made with. */
+interface TracedCallOf {
+  readonly context: Context
+  readonly name: Attributes
+  readonly model: TracedModel
+  readonly said: Said | undefined
+  /** It is the one that gave the turn's answer, where there is one. */
+  readonly isAnswered: boolean
 }
 
 interface TracedCall extends Partial<TracedAgent> {

@@ -1,12 +1,16 @@
 import { diag, DiagLogLevel } from "@opentelemetry/api"
+import type { ContentPort } from "../../ports/content.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { RunTracer, type TraceHeaders } from "./run-tracer.ts"
 import { sendsTraces } from "./sends-traces.ts"
+import { traceNames } from "./trace-names.ts"
 
 export interface Traces {
   readonly observer: RunObserver
   /** Trace headers of a running run, for the tools that it calls: `00-…-…-01`, and what the caller's tracing systems added. */
   context(run_id: string): TraceHeaders | null
+  /** Takes what runs show of themselves. */
+  content(level: ContentPort["level"], unmarked: boolean): ContentPort
   /** Sends what is left. */
   close(): Promise<void>
 }
@@ -25,10 +29,19 @@ export async function startTraces(
   const silent = (): void => undefined
   diag.setLogger({ verbose: silent, debug: silent, info: silent, warn: trouble, error: trouble }, DiagLogLevel.WARN)
   const { provider, ids } = otlpProvider(version)
-  const tracer = new RunTracer(provider.getTracer("wireworks", version), ids)
+  const names = traceNames(environment)
+  const tracer = new RunTracer(provider.getTracer("wireworks", version), names, ids)
   return {
     observer: tracer,
     context: (run_id) => tracer.context(run_id),
+    content: (level, unmarked) => ({
+      level,
+      unmarked,
+      saysFinish: names.saysFinish,
+      asked: (...about) => tracer.asked(...about),
+      answered: (...about) => tracer.answered(...about),
+      called: (...about) => tracer.called(...about),
+    }),
     async close() {
       const late = Promise.withResolvers<void>()
       const timer = setTimeout(() => late.resolve(), longestFarewell)

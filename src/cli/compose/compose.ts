@@ -249,6 +249,13 @@ export async function compose(
     taken(run) {
       for (const observer of observers) observer.taken?.(run)
     },
+    planned(run_id, scope, plan) {
+      for (const observer of observers) observer.planned?.(run_id, scope, plan)
+    },
+    ...(traces !== null &&
+      settings.traceContent !== "none" && {
+        content: traces.content(settings.traceContent, settings.traceUnmarked === "all"),
+      }),
     started(run_id, queuedMs) {
       for (const observer of observers) observer.started?.(run_id, queuedMs)
     },

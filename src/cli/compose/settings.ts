@@ -372,6 +372,20 @@ export const settingGroups = {
       "where a trace is shown, with {trace_id} in it: the records of runs have it as a link",
       { see: "operations.md#traces" },
     ),
+    traceContent: setting(
+      "TRACE_CONTENT",
+      oneOf("none", "public", "all"),
+      "none",
+      "what traces show of texts and values: nothing, what is proven not to be private, or all but secrets",
+      { see: "operations.md#content-in-traces" },
+    ),
+    traceUnmarked: setting(
+      "TRACE_CONTENT_UNMARKED",
+      oneOf("none", "all"),
+      "none",
+      "with WIRE_TRACE_CONTENT=public, what traces show of files that mark nothing as private: none or all",
+      { see: "operations.md#content-in-traces" },
+    ),
   },
   Limits: {
     maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "1000", "most runs at a time"),

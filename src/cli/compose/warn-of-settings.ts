@@ -20,6 +20,12 @@ export function warnOfSettings(settings: Settings, log: ServerLog): void {
       `a key has fewer than ${shortestKey} characters: make a longer one (openssl rand -hex 32)`,
     )
   }
+  if (settings.traceContent === "all") {
+    log.warn(
+      { setting: "WIRE_TRACE_CONTENT" },
+      "traces hold all texts and values of runs, private ones too; only secrets are replaced",
+    )
+  }
   const ofFiles = warningOfFiles(settings)
   if (ofFiles !== null) log.warn({ setting: "WIRE_FILES" }, ofFiles)
   const callers = new Set(apiKeys.map(({ name }) => name))

@@ -23,6 +23,7 @@ import type {
 } from "../../log/messages.ts"
 import type { FileValue } from "../../types/file-value.ts"
 import { assistantText, userText } from "../../log/messages.ts"
+import { fileLabel } from "../content/shown-content.ts"
 
 /** A place in messages, as the end of what is stable. */
 export type StablePlace = Omit<StablePart, "system">
@@ -33,7 +34,12 @@ export interface Instruction {
   readonly text: string
   /** Where its stable beginning ends; null: all of it is stable. */
   readonly stable: { readonly parts: number; readonly characters: number } | null
+  /** As traces show it. Absent where they do not. */
+  readonly shown?: string
 }
+
+/** What a part of a text that is no literal is shown as; null: as it is. */
+export type ShowPart = (at: number) => string | null
 
 /**
  * `refusal` says why a kind of asset cannot be shown to the models that are asked. A promise only where a piece has to be waited for: to await what is
@@ -45,9 +51,10 @@ export function renderInstruction(
   effects: Effects,
   refusal: (kind: AssetKind) => string | null,
   isStable: Stability,
+  show?: ShowPart,
 ): Instruction | Promise<Instruction> {
   const pieces = expression.op === "text" ? expression.parts : [expression]
-  const writing = new InstructionWriter(scope, effects, refusal, isStable)
+  const writing = new InstructionWriter(scope, effects, refusal, isStable, show)
   for (const [at, piece] of pieces.entries()) {
     const adding = writing.add(piece)
     if (adding !== null) return adding.then(() => addRest(writing, pieces.slice(at + 1)))
@@ -65,14 +72,26 @@ class InstructionWriter {
   readonly #effects: Effects
   readonly #refusal: (kind: AssetKind) => string | null
   readonly #isStable: Stability
+  readonly #show: ShowPart | undefined
   #stable: Instruction["stable"] = null
+  #shown = ""
+  /** Parts that are no literals, so far, and what the one that is added is shown as. */
+  #values = 0
+  #hidden: string | null = null
   readonly #parts: UserPart[] = []
   /** The text after the last asset. */
   #open = ""
   #text = ""
   #bytes = 0
 
-  constructor(scope: Scope, effects: Effects, refusal: (kind: AssetKind) => string | null, isStable: Stability) {
+  constructor(
+    scope: Scope,
+    effects: Effects,
+    refusal: (kind: AssetKind) => string | null,
+    isStable: Stability,
+    show: ShowPart | undefined,
+  ) {
+    this.#show = show
     this.#scope = scope
     this.#effects = effects
     this.#refusal = refusal
@@ -84,6 +103,11 @@ class InstructionWriter {
     if (this.#stable === null && typeof piece !== "string" && !this.#isStable(piece)) {
       this.#stable = { parts: this.#parts.length, characters: this.#open.length }
     }
+    this.#hidden = null
+    if (this.#show !== undefined && typeof piece !== "string") {
+      this.#hidden = this.#show(this.#values++)
+      if (this.#hidden !== null) this.#shown += this.#hidden
+    }
     const value = typeof piece === "string" ? piece : evaluateEffects(piece, this.#scope, this.#effects)
     return value instanceof Promise ? value.then((late) => this.#add(late, piece)) : this.#add(value, piece)
   }
@@ -91,7 +115,12 @@ class InstructionWriter {
   end(): Instruction {
     this.#closeText()
     const parts = this.#parts.length === 0 ? [textPart("")] : this.#parts
-    return { parts, text: this.#text, stable: this.#stable }
+    return {
+      parts,
+      text: this.#text,
+      stable: this.#stable,
+      ...(this.#show !== undefined && { shown: this.#shown }),
+    }
   }
 
   #add(value: JsonValue, piece: Expression | string): Promise<unknown> | null {
@@ -106,6 +135,11 @@ class InstructionWriter {
   #addText(text: string): void {
     this.#open += text
     this.#text += text
+    this.#showText(text)
+  }
+
+  #showText(text: string): void {
+    if (this.#show !== undefined && this.#hidden === null) this.#shown += text
   }
 
   #addAsset(value: Asset, from: Expression | string): void {
@@ -116,7 +150,9 @@ class InstructionWriter {
     // The model reads of an image by its title only here; a file carries its own name.
     if (value.type === "image" && value.title !== null) this.#open += label
     this.#closeText()
-    this.#parts.push(assetPart(value))
+    const part = assetPart(value)
+    this.#parts.push(part)
+    this.#showText(fileLabel(part, false))
   }
 
   #closeText(): void {

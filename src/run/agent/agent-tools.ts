@@ -358,6 +358,7 @@ export class AgentTools {
       const more = kept()
       const sent = shown({ ...own, ...offer.bound.shown })
       log.add("tool_call_started", { ...about, arguments: sent, ...callsOf(more) }, more)
+      this.#running.content?.calls(call_id, name, { agent: this.#caller.about.agent }, { ...own, ...offer.bound.shown })
     }
     try {
       const values = { ...own, ...offer.bound.values }
@@ -366,6 +367,7 @@ export class AgentTools {
       const value = resourceValue(await readResource(this.#running, resource, { counted, begins, place }))
       const duration_ms = ports.clock.now() - startedAt
       const asShown = shown(value)
+      this.#running.content?.gave(call_id, name, { agent: this.#caller.about.agent }, value)
       log.add("resource_read", { name, server, duration_ms })
       log.add(
         "tool_call_completed",

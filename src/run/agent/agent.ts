@@ -281,7 +281,8 @@ class AgentStep {
     const running = this.#running
     const node = this.#step.node
     const asking = this.#asked ?? askedOf(this.#step, rendered)
-    const { messages, continued, facts, stable } = (this.#asked = asking instanceof Promise ? await asking : asking)
+    const { messages, continued, prompts, facts, stable } = (this.#asked =
+      asking instanceof Promise ? await asking : asking)
     const caches = cacheInUse(running)
     // A step that has already spoken with its model goes on with it.
     if (caches && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
@@ -303,10 +304,22 @@ class AgentStep {
         ? continued
         : await this.#compacted(node.context, rendered.compact, continued)
     const history = [...before, ...messages]
-    const output = await new Conversation(this.#step, this.#watch, rendered.requirements).run(rendered, history, {
-      ...(stable ?? { parts: 0, characters: 0 }),
-      messages: stable === null ? 0 : before.length + stable.messages,
+    const beginning = running.content?.agent(node.name).beginning({
+      continued: before,
+      said: rendered.said,
+      prompts,
+      instruction: rendered.instruction.shown ?? "",
+      files: rendered.files,
     })
+    const output = await new Conversation(this.#step, this.#watch, rendered.requirements).run(
+      rendered,
+      history,
+      {
+        ...(stable ?? { parts: 0, characters: 0 }),
+        messages: stable === null ? 0 : before.length + stable.messages,
+      },
+      beginning,
+    )
     const { agent, iteration } = this.#caller.about
     const approved = running.approvedAgents.has(placeKey(agent, iteration))
     if (caches && !this.#progress.fellBack && !approved) cacheAgent(running, facts, { output, history })

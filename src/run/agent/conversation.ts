@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import { userText, type Message } from "../../log/messages.ts"
+import type { ShownMessage } from "../../ports/content.ts"
 import type { JudgedRequirements, ModelTurn, ModelWatch, OutputContract, StablePart } from "../../ports/model.ts"
 import { isOpenAi } from "../../ports/openai-endpoint.ts"
 import { leastCachedTokens, stableTokens } from "../../ports/stable-size.ts"
@@ -12,7 +13,7 @@ import { memoryOf } from "../../base/memory-of.ts"
 import { Place } from "../shares/permits.ts"
 import { rejectionsOf, requirementFacts, type Requirements } from "../values/requirements.ts"
 import { askWithinBudgets } from "../context/within-budgets.ts"
-import { finishBeforeEnd } from "../context/run-context.ts"
+import { finishBeforeEnd, inScope } from "../context/run-context.ts"
 import { imagePart, imagesFrom, textPart, type StablePlace } from "./agent-messages.ts"
 import type { AgentTools, ToolReply } from "./agent-tools.ts"
 import { batchClaims } from "./model-watch.ts"
@@ -32,6 +33,8 @@ export class Conversation {
   readonly #watch: ModelWatch
   readonly #contract: OutputContract
   #stable: StablePlace = { messages: 0, parts: 0, characters: 0 }
+  /** What traces show of the first so many messages; null where they show nothing. */
+  #begun: { readonly beginning: readonly ShownMessage[]; readonly length: number } | null = null
 
   constructor(step: StepContext, watch: ModelWatch, requirements: Requirements) {
     const { node, running } = step
@@ -46,8 +49,14 @@ export class Conversation {
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
-  async run(rendered: Rendered, history: Message[], stable: StablePlace): Promise<JsonObject> {
+  async run(
+    rendered: Rendered,
+    history: Message[],
+    stable: StablePlace,
+    beginning?: readonly ShownMessage[],
+  ): Promise<JsonObject> {
     this.#stable = stable
+    this.#begun = beginning === undefined ? null : { beginning, length: history.length }
     const { running, caller, node, past, progress } = this.#step
     const { max_steps } = node
     const models = new ModelList(running, caller, rendered.models, (calls) => addCalls(progress, calls))
@@ -239,7 +248,7 @@ export class Conversation {
   ): Promise<ModelTurn> {
     const { name, id, system, settings } = rendered
     const { running, caller, node } = this.#step
-    return running.ports.model.turn(
+    const answering = running.ports.model.turn(
       {
         run_id: running.runId,
         caller: running.caller,
@@ -273,6 +282,7 @@ export class Conversation {
       },
       watch,
     )
+    return running.content === null ? answering : this.#tell(rendered, history, turn, answering)
   }
 
   /** The others go on when it begins to be answered, or has failed. */
@@ -291,6 +301,24 @@ export class Conversation {
         return watch.retried(retry)
       },
     }
+  }
+
+  /** Tells traces what the model was asked in a turn, and what it answered. */
+  async #tell(
+    { system, shownSystem }: RenderedModel,
+    history: readonly Message[],
+    turn: number,
+    answering: Promise<ModelTurn>,
+  ): Promise<ModelTurn> {
+    const { running, caller, node } = this.#step
+    const shown = running.content?.agent(node.name)
+    if (shown === undefined || this.#begun === null) return answering
+    const step = { ...inScope(running), ...caller.about, turn }
+    const { beginning, length } = this.#begun
+    shown.asked(step, system === null ? null : (shownSystem ?? null), beginning, history.slice(length))
+    const answer = await answering
+    shown.answered(step, answer)
+    return answer
   }
 
   /** All calls of one turn, side by side; their answers in the order of the calls. */

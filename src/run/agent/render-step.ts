@@ -17,7 +17,7 @@ import { serverFacts } from "../tools/tool-servers.ts"
 import { bind } from "../tools/bind.ts"
 import { renderPrompt } from "../tools/read-and-render.ts"
 import { compactFacts, continuedHistory, isShared } from "./agent-context.ts"
-import type { Instruction, StablePlace } from "./agent-messages.ts"
+import type { Instruction, ShowPart, StablePlace } from "./agent-messages.ts"
 import {
   evaluateText,
   joinedByRole,
@@ -54,6 +54,8 @@ export interface RenderedModel {
   /** The backend's. */
   readonly id: string
   readonly system: string | null
+  /** The system text as traces show it. Absent where they do not. */
+  readonly shownSystem?: string
   /** Characters of its stable beginning; null: all of it is. */
   readonly stableSystem: number | null
   readonly settings: CallSettings
@@ -64,6 +66,8 @@ export interface Asked {
   readonly messages: readonly Message[]
   /** The history that it continues. */
   readonly continued: readonly Message[]
+  /** The prompts of servers among the messages. */
+  readonly prompts: readonly Message[]
   readonly facts: string
   /** Where the stable beginning ends in `messages`; null: in what is continued. */
   readonly stable: StablePlace | null
@@ -80,6 +84,7 @@ export function renderStep(step: StepContext): Rendered | Promise<Rendered> {
     effects,
     (kind) => refusedAsset(step, kind),
     stabilityOf(node),
+    showInstruction(step),
   )
   const isPlain =
     node.files.length + node.requires.length === 0 &&
@@ -130,6 +135,11 @@ async function renderMore(
   }
 }
 
+function showInstruction({ running, node }: StepContext): ShowPart | undefined {
+  const shown = running.content?.agent(node.name)
+  return shown && ((at) => shown.instruction(at))
+}
+
 function hasTools({ uses, workflows = [] }: AgentNode): boolean {
   return uses.length + workflows.length > 0
 }
@@ -175,17 +185,43 @@ function hasSystem({ system }: AgentNode, calls: readonly CallSettings[]): boole
 async function withSystems(step: StepContext, calls: readonly CallSettings[]): Promise<RenderedModel[]> {
   const { system } = step.node
   const scope = scopeAt(step, "system")
-  const own = system === null ? null : await evaluateText(system, scope, step.effects)
+  const own = system === null ? null : await systemText(step, system, scope, null)
   const stableOwn = system === null ? null : await stableCharacters(step, system, scope)
   const models: RenderedModel[] = []
   for (const call of calls) {
-    const path = `model.${call.model}.system`
-    const text =
-      own ?? (call.system === null ? null : await evaluateText(call.system, { ...scope, path }, step.effects))
+    const at = { ...scope, path: `model.${call.model}.system` }
+    const given = own === null && call.system !== null ? await systemText(step, call.system, at, call.model) : own
     const stable = own === null && call.system !== null ? await stableCharacters(step, call.system, scope) : stableOwn
-    models.push(rendered(step, call, text, stable))
+    const model = rendered(step, call, given?.text ?? null, stable)
+    models.push(given?.shown === undefined ? model : { ...model, shownSystem: given.shown })
   }
   return models
+}
+
+interface SystemText {
+  readonly text: string
+  readonly shown?: string
+}
+
+/** `model`: the one that the text is of; null for the agent's own. */
+async function systemText(
+  { running, node, effects }: StepContext,
+  system: Expression,
+  scope: Scope,
+  model: string | null,
+): Promise<SystemText> {
+  const { content } = running
+  if (content === null) return { text: await evaluateText(system, scope, effects) }
+  const labels = model === null ? null : content.systemOf(model)
+  const shown = content.agent(node.name)
+  return renderInstruction(
+    system,
+    scope,
+    effects,
+    () => null,
+    stabilityOf(node),
+    (at) => shown.system(at, labels),
+  )
 }
 
 /** Characters of the stable beginning of a text; null: all of it is stable. */
@@ -233,7 +269,13 @@ function askedWith(
   const place = stablePlace(step, rendered, prompts.length)
   const stable = place === null || !joins ? place : placeWhenJoined(all, place)
   const continued = context === null ? [] : continuedHistory(step.running, context)
-  const asked = (): Asked => ({ messages, continued, facts: hashOf(step, rendered, continued, messages), stable })
+  const asked = (): Asked => ({
+    messages,
+    continued,
+    prompts,
+    facts: hashOf(step, rendered, continued, messages),
+    stable,
+  })
   const turn = loopTurns.forLarge(memoryOf(messages) + memoryOf(continued))
   return turn === null ? asked() : whileBusy(step.running, turn).then(asked)
 }

@@ -45,7 +45,9 @@ export function calledContext(
     failed = { error }
     abort.abort(stopping)
   }
+  around.ports.planned?.(around.runId, scope, plan)
   const running = openContext(around.shared, {
+    content: around.content?.within(called.name) ?? null,
     scope,
     around,
     plan,

@@ -24,6 +24,7 @@ import type { Backend, ModelClient } from "../../ports/model.ts"
 import type { ModelBatches } from "../../ports/model-batches.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { ContentPort } from "../../ports/content.ts"
 import type { CodeHost } from "../../ports/code.ts"
 import type { Arrivals } from "../../ports/egress.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
@@ -40,6 +41,7 @@ import type { EarlierRun } from "../../log/earlier-run.ts"
 import type { Alarm } from "../../log/replay-data.ts"
 import type { QuestionOutcome, QuestionReplayState, ReplayState } from "../../log/replay-state.ts"
 import type { RunValues } from "./run-values.ts"
+import type { ShownContent } from "../content/shown-content.ts"
 import type { TakenRun } from "./taken-run.ts"
 import { addSpent, type Spent } from "../../log/usage.ts"
 import type { RequestKeeper, Sent } from "./requests.ts"
@@ -124,6 +126,10 @@ export interface RunPorts {
   secretsRead?(run: Pick<TakenRun, "run_id" | "caller" | "workflow">, names: readonly string[]): void
   /** The trace of a run whose request belongs to none. Absent where no spans are sent. */
   ownTrace?(run_id: string): string
+  /** What traces show of runs. Absent where that is nothing. */
+  readonly content?: ContentPort
+  /** Called when the plan of a run, or of a file that it calls, is about to run here. */
+  planned?(run_id: string, scope: string | null, plan: Plan): void
   /** Called for each run that this process takes, before any of its work. */
   taken?(run: TakenRun): void
   /** Called when a run starts after it waited this long in the queue. */
@@ -229,6 +235,8 @@ export interface OwnContext {
   input: JsonObject
   readonly secrets: JsonObject
   readonly ports: RunPorts
+  /** What traces show of it; null: nothing. */
+  readonly content: ShownContent | null
   readonly log: EventLog
   readonly permits: Permits
   /** Aborts when it must stop, for any reason. */

@@ -68,6 +68,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const callId = past?.callId ?? ports.random.id()
   let startedAt = past?.startedAt ?? ports.clock.now()
   const about = { ...call.about, tool, server: plan.server, call_id: callId }
+  const by = { agent: call.about.agent, site: call.site }
 
   const failed = (message: string, modelText: string | null, http?: HttpAnswer): CallOutcome => {
     const upstream = http === undefined || isSuccess(http) ? {} : { upstream_status: http.status }
@@ -98,6 +99,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     const site = call.site === undefined ? {} : { site: call.site }
     const kept = call.kept()
     log.add("tool_call_started", { ...about, arguments: shown(call.shownValues), ...site, ...callsOf(kept) }, kept)
+    running.content?.calls(callId, tool, by, call.shownValues)
   }
   const send = (): Promise<ToolAnswer> => {
     // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have
@@ -171,6 +173,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     const asShown = shown(result.value)
     const duration_ms = ports.clock.now() - startedAt
     const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
+    running.content?.gave(callId, tool, by, result.value)
     const kept = {
       ...(asShown === result.value ? {} : { result: result.value }),
       ...parts,

@@ -176,6 +176,7 @@ function start(): Promise<Started> {
     WIRE_ENCRYPTION_KEY: encryptionKey,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
     OTEL_BSP_SCHEDULE_DELAY: "100",
+    WIRE_TRACE_CONTENT: "all",
     TMPDIR: folder,
   })
 }
