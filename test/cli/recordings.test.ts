@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readFileSync, writeFileSync, existsSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import type { DemoServer } from "../../src/demo/demo-server.ts"
@@ -251,5 +251,54 @@ test "t" { input { text: "owl" }  given agent.a: { x: "X" }  given agent.b: { y:
     assert.match(missed.err, /agent\.a asks what is not recorded in r\.json/)
     assert.match(missed.err, /\+ +"text": "First cat"/)
     assert.equal((await runWire([...args, "--replay", "no.json"], { cwd })).code, 2)
+  })
+
+  test("what a model makes is recorded with its contents, and played into new files; large ones stand beside the recording", async () => {
+    const source = (model: string): string => `provider p from openai { endpoint: "${demo.endpoint}"  api_key: "k" }
+model painter from p { id: "demo"  outputs: ["image"] }
+model says from p { id: "demo"  wire_api: "speech"  inference { extra { voice: "alloy" } } }
+agent draw { model: model.painter  instruction: "An owl"  output { picture: file  caption: string } }
+agent speak { model: model.says  instruction: "${model}"  output { speech: file } }
+output { picture: agent.draw.picture  caption: agent.draw.caption  speech: agent.speak.speech }
+`
+    const long = "The owl sat in the old oak and looked at the moon. ".repeat(20)
+    const file = `test "it makes files" {
+    expect output.picture.name == "draw.png" && output.picture.bytes > 100
+    expect output.speech.name == "speak.mp3" || output.speech.name == "speak.wav"
+}
+`
+    const cwd = folderWith({ "make.wire": source(long), "make.test.wire": file })
+    const recorded = await runWire(["test", "--record"], { cwd })
+    assert.equal(recorded.code, 0, recorded.out + recorded.err)
+    const text = readFileSync(join(cwd, "make.test.recording.json"), "utf8")
+    assert.doesNotMatch(text, /file_[0-9a-f]{32}/)
+    const beside = join(cwd, "make.test.recording.files")
+    const [large = "", ...more] = readdirSync(beside)
+    assert.deepEqual(more, [])
+    assert.ok(statSync(join(beside, large)).size > 64 * 1024)
+    assert.ok(text.includes(large) && text.length < 64 * 1024)
+    const played = await runWire(["test"], { cwd })
+    assert.equal(played.code, 0, played.out + played.err)
+    const again = await runWire(["test", "--record"], { cwd })
+    assert.equal(again.code, 0)
+    assert.equal(readFileSync(join(cwd, "make.test.recording.json"), "utf8"), text)
+
+    const run = await runWire(["run", "make.wire", "--record", "run.json"], { cwd })
+    const replayed = await runWire(["run", "make.wire", "--replay", "run.json"], { cwd })
+    const shown = ({ out }: { out: string }): string[] =>
+      [...out.matchAll(/"sha256": "(\w+)"/g)].map(([, hash = ""]) => hash)
+    assert.equal(shown(run).length, 2)
+    assert.deepEqual(shown(replayed), shown(run))
+
+    writeFileSync(join(beside, large), "changed")
+    const refused = await runWire(["test"], { cwd })
+    assert.equal(refused.code, 2)
+    assert.match(refused.out + refused.err, /was changed: record anew/)
+    writeFileSync(join(cwd, "make.wire"), source("Hi"))
+    assert.equal((await runWire(["test", "--record"], { cwd })).code, 2, "a broken recording is not written over")
+    rmSync(join(cwd, "make.test.recording.json"))
+    const short = await runWire(["test", "--record"], { cwd })
+    assert.equal(short.code, 0, short.out + short.err)
+    assert.equal(existsSync(beside), false, "what no recording names goes")
   })
 })

@@ -1,8 +1,12 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import { rewriteJson } from "../../base/rewrite-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isFileValue } from "../../types/file-value.ts"
 import { byContent } from "../../log/by-content.ts"
 import type { AssistantMessage, Message } from "../../log/messages.ts"
 import type {
   HostedUse,
+  MadeMedia,
   ModelClient,
   ModelRequest,
   ModelTurn,
@@ -32,9 +36,13 @@ export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient
         {
           record: (made) => {
             const kept = made instanceof AnswerFailure ? recordedFailure(made, request) : recordedTurn(made, request)
-            const { repairs, hosted } = noted
-            const more = { ...(repairs.length > 0 && { retried: repairs }), ...(hosted.length > 0 && { hosted }) }
-            return watch.redact({ ...kept, ...more })
+            const { repairs, hosted, media, places } = noted
+            const more = {
+              ...(repairs.length > 0 && { retried: repairs }),
+              ...(hosted.length > 0 && { hosted }),
+              ...(media.length > 0 && { media }),
+            }
+            return watch.redact({ ...(places.size === 0 ? kept : marking(kept, places)), ...more })
           },
           holds: (recorded) => {
             const kept = recorded as object as RecordedTurn | RecordedFailure
@@ -45,6 +53,7 @@ export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient
           settle: (made, recorded) => {
             if (made instanceof AnswerFailure)
               return failureOf(recorded as object as RecordedFailure, request, made.calls)
+            if (noted.media.length > 0) return made
             return made.kind === "output" ? { ...made, output: (recorded as object as typeof made).output } : made
           },
         },
@@ -72,6 +81,10 @@ type Repair = Pick<Retry, "attempt" | "reason" | "requirements"> & { readonly ad
 class NotedRepairs {
   readonly repairs: JsonObject[] = []
   readonly hosted: JsonObject[] = []
+  /** What the model made, in the order of the answer. */
+  readonly media: JsonObject[] = []
+  /** The place of each in that order, by the id of the file that was made of it. */
+  readonly places = new Map<string, number>()
   readonly watch: ModelWatch
 
   constructor({ attempts_before, progress }: ModelRequest, watch: ModelWatch) {
@@ -82,6 +95,15 @@ class NotedRepairs {
         for (const use of uses) this.hosted.push({ ...use })
         watch.hosted?.(uses)
       },
+      ...(watch.keep !== undefined && {
+        keep: async (media: MadeMedia, at: number) => {
+          const file = await watch.keep?.(media, at)
+          if (file === undefined) throw new Error("Nothing keeps what the model makes")
+          this.media[at] = { media_type: media.media_type, data: Buffer.from(media.bytes).toString("base64") }
+          if (isFileValue(file)) this.places.set(file.file_id, at)
+          return file
+        },
+      }),
       retried: (retry) => {
         const { attempt, reason, requirements, progress: reached } = retry
         if (reached.repairs > before) {
@@ -230,6 +252,8 @@ function tokensOf(usage: Usage): JsonObject {
 const notBegun = { new_calls: [], retries: 0, repairs: 0, not_before: 0, closing: false, format: null }
 
 interface Recorded {
+  /** What the model made, in Base64. The output names it by its place: `{ media: 0 }`. */
+  readonly media?: readonly { readonly media_type: string; readonly data: string }[]
   readonly calls: readonly { readonly attempt: number; readonly format?: string; readonly usage?: TokenUsage }[]
   readonly retried?: readonly Repair[]
   readonly hosted?: readonly HostedUse[]
@@ -252,7 +276,7 @@ async function revived(
   request: ModelRequest,
   watch: ModelWatch,
 ): Promise<ModelTurn | AnswerFailure> {
-  const { retried = [], hosted = [], ...kept } = recorded as object as RecordedTurn | RecordedFailure
+  const { retried = [], hosted = [], media = [], ...kept } = recorded as object as RecordedTurn | RecordedFailure
   const { turn, attempts_before, price, name, model, provider } = request
   for (const { attempt, added, ...repair } of retried) {
     const progress = added === undefined ? notBegun : { ...notBegun, added }
@@ -266,7 +290,14 @@ async function revived(
     return usage === undefined ? made : { ...made, usage: pricedUsage(usage, price) }
   })
   if (kept.kind === "failed") return failureOf(kept, request, calls)
-  return { ...kept, calls, usage: pricedUsage(kept.usage, price) } as object as ModelTurn
+  const files: JsonObject[] = []
+  for (const [at, { media_type, data }] of media.entries()) {
+    const file = await watch.keep?.({ media_type, bytes: Buffer.from(data, "base64") }, at)
+    if (file === undefined) throw new Error("Nothing keeps what the model makes")
+    files.push(file)
+  }
+  const filled = files.length === 0 ? kept : (filling(kept as object as JsonObject, files) as object as typeof kept)
+  return { ...filled, calls, usage: pricedUsage(kept.usage, price) } as object as ModelTurn
 }
 
 /** The recorded failure at the place that asks now: a summary is asked for in the same words by any agent. */
@@ -282,4 +313,37 @@ function failureOf(
     ...more,
   }))
   return new AnswerFailure({ kind: error.kind, message: here(error.message), issues }, calls, answer)
+}
+
+/** A turn with the places of what the model made, `{ media: 0 }`: the ids of files differ from one recording to the next. */
+function marking(turn: JsonObject, places: ReadonlyMap<string, number>): JsonObject {
+  return rewriteJson(turn, (value) => {
+    if (typeof value === "string") {
+      let text = value
+      for (const [file_id, at] of places) text = text.replaceAll(file_id, mark(at))
+      return text
+    }
+    const at = isFileValue(value) ? places.get(value.file_id) : undefined
+    return at === undefined ? undefined : { media: at }
+  }) as JsonObject
+}
+
+/** The turn with the files that were made of it again. */
+function filling(turn: JsonObject, files: readonly JsonObject[]): JsonObject {
+  return rewriteJson(turn, (value) => {
+    if (typeof value === "string") {
+      let text = value
+      for (const [at, file] of files.entries()) {
+        if (isFileValue(file)) text = text.replaceAll(mark(at), file.file_id)
+      }
+      return text
+    }
+    const at = isJsonObject(value) && Object.keys(value).length === 1 ? value["media"] : undefined
+    return typeof at === "number" ? files[at] : undefined
+  }) as JsonObject
+}
+
+/** What stands for the id of a file in the words of the model. */
+function mark(at: number): string {
+  return `file of media ${at}`
 }

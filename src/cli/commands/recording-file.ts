@@ -2,6 +2,7 @@ import { existsSync, renameSync, rmSync } from "node:fs"
 import type { Exchanges, RecordingMode } from "../compose/compose-runs.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { whyUnwritable } from "./file-errors.ts"
+import { readBeside, withContents, withoutContents, writeBeside } from "./recorded-files.ts"
 import { readFoundFile, readRegular } from "./read-file.ts"
 import { writeScratch } from "./write-scratch.ts"
 
@@ -25,7 +26,24 @@ export function readRecordingFile(
   if (file.text === null) throw new WrongRecording(`${path} ${file.problem}.`)
   const found = read(file.text)
   if (found === null) throw new WrongRecording(`${path} is not a recording: delete it, and record anew.`)
-  return found
+  return withContents(found, (sha256) => {
+    const beside = readBeside(path, sha256, root)
+    if ("problem" in beside) throw new WrongRecording(`${path} ${beside.problem}: record anew.`)
+    return beside
+  })
+}
+
+/** Writes exchanges, and what is large in them beside the file. Where `write` gives null there is no file. */
+export function writeExchanges(path: string, all: Exchanges, write: (exchanges: Exchanges) => string | null): void {
+  const { exchanges, contents } = withoutContents(all)
+  try {
+    // Contents first: a recording names what is there.
+    if (contents.size > 0) writeBeside(path, contents, "add")
+    writeRecordingFile(path, write(exchanges))
+    writeBeside(path, contents, "tidy")
+  } catch (error) {
+    throw error instanceof WrongRecording ? error : new WrongRecording(`${path} ${whyUnwritable(error)}.`)
+  }
 }
 
 /** Replaces the file in one step; an empty recording has no file. */

@@ -23,7 +23,7 @@ import { eventLine, isFailedItem, LiveLines, progressLines, seconds, tokensText 
 import { WrongValue } from "../terminal/command-failure.ts"
 import { readValues, readInputStream, type ValueFlags, type Values } from "./given-values.ts"
 import { openOutFolder, writeResultFiles, type WrittenResult } from "./result-files.ts"
-import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
+import { readRecordingFile, writeExchanges, WrongRecording } from "./recording-file.ts"
 import { stopSignal } from "../terminal/stop-signal.ts"
 import { paletteFor } from "../terminal/terminal.ts"
 import { visibleJson, visibleText } from "../../base/visible-text.ts"
@@ -257,7 +257,7 @@ async function execute(
     }
     if (recorded !== null && mode === "record" && file !== undefined) {
       // A run that failed may not have come to everything that is recorded.
-      writeRecordingFile(file, writeRecording(recorded.recording.exchanges(code === 0 ? "used" : "all")))
+      writeExchanges(file, recorded.recording.exchanges(code === 0 ? "used" : "all"), writeRecording)
     }
     return missing.length > 0 ? 4 : code
   } finally {

@@ -19,7 +19,7 @@ import { changeOf } from "./change-of-files.ts"
 import { findSources, type FoundSource } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
-import { readRecordingFile, recordingPath, writeRecordingFile, WrongRecording } from "./recording-file.ts"
+import { readRecordingFile, recordingPath, writeExchanges, WrongRecording } from "./recording-file.ts"
 import { WrongValue } from "../terminal/command-failure.ts"
 import { parseObject, readText } from "./given-values.ts"
 import { SecretValues } from "./test-secrets.ts"
@@ -298,8 +298,9 @@ function keepRecordings(
     const own = results.filter((result) => result.file === file)
     const whole = all && own.every(({ runs }) => runs.every(({ cutShort }) => !cutShort))
     const exchanges = recording.exchanges(whole ? "used" : "all")
-    const text = Object.keys(exchanges).length === 0 ? null : engines.write(exchanges)
-    writeRecordingFile(recordingPath(file), text)
+    writeExchanges(recordingPath(file), exchanges, (kept) =>
+      Object.keys(kept).length === 0 ? null : engines.write(kept),
+    )
   }
 }
 

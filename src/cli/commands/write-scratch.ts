@@ -3,14 +3,14 @@ import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 /**
- * Writes a text to a new file beside the target, to be renamed to it; yields its path. The name cannot be guessed and the file
+ * Writes contents to a new file beside the target, to be renamed to it; yields its path. The name cannot be guessed and the file
  * must not exist: a link that somebody put into the folder is never written through.
  */
-export function writeScratch(target: string, text: string, mode?: number): string {
+export function writeScratch(target: string, contents: string | Uint8Array, mode?: number): string {
   const scratch = join(dirname(target), `.${basename(target)}.${randomUUID()}.new`)
   const file = openSync(scratch, "wx", mode)
   try {
-    writeFileSync(file, text)
+    writeFileSync(file, contents)
     fsyncSync(file)
   } catch (error) {
     rmSync(scratch, { force: true })
