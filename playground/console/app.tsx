@@ -50,6 +50,10 @@ function Page(): ComponentChildren {
       return <TriggersPage />
     case "budgets":
       return <LaterPage>{({ BudgetsPage }) => <BudgetsPage />}</LaterPage>
+    case "scores":
+      return <LaterPage>{({ ScoresPage }) => <ScoresPage />}</LaterPage>
+    case "files":
+      return <LaterPage>{({ FilesPage }) => <FilesPage />}</LaterPage>
     case "health":
       return <HealthPage />
   }

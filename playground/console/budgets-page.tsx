@@ -4,7 +4,8 @@ import type { BudgetsAnswer, SpendingAnswer } from "../../src/client/client.ts"
 import { asksForKey, client, toWireError } from "../service/service.ts"
 import { costNumber, shortNumber, showMoment, showNumber } from "../ui/show.ts"
 import { follow } from "./navigation.tsx"
-import { addressOf, changed, goTo, place } from "./place.ts"
+import { PageChoice } from "./page-choice.tsx"
+import { addressOf, goTo, place } from "./place.ts"
 
 const everyMs = 10_000
 const keys = ["workflow", "caller", "model", "day"] as const
@@ -65,44 +66,17 @@ export function BudgetsPage() {
         {budgets.value.length === 0 ? <NoBudgets /> : <Limits budgets={budgets.value} />}
         <div class="spending-head">
           <h2>Spending</h2>
-          <Choice
+          <PageChoice
             label="Sum up by"
             value={by}
             options={keys.map((key) => [key, `By ${labels[key].toLowerCase()}`])}
             name="by"
           />
-          <Choice label="Time" value={days} options={Object.entries(spans)} name="days" />
+          <PageChoice label="Time" value={days} options={Object.entries(spans)} name="days" />
         </div>
         <Spending answer={spending.value} by={by} days={days} />
       </div>
     </section>
-  )
-}
-
-function Choice({
-  label,
-  value,
-  options,
-  name,
-}: {
-  readonly label: string
-  readonly value: string
-  readonly options: readonly (readonly [string, string])[]
-  readonly name: string
-}) {
-  return (
-    <select
-      class="field"
-      aria-label={label}
-      value={value}
-      onChange={(event) => goTo("budgets", changed({ [name]: event.currentTarget.value }))}
-    >
-      {options.map(([one, text]) => (
-        <option key={one} value={one}>
-          {text}
-        </option>
-      ))}
-    </select>
   )
 }
 

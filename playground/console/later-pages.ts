@@ -1,4 +1,6 @@
 export { BudgetsPage } from "./budgets-page.tsx"
+export { FilesPage } from "./files-page.tsx"
+export { ScoresPage } from "./scores-page.tsx"
 export { QuestionsPage } from "./questions-page.tsx"
 export { VersionsPane } from "./versions-pane.tsx"
 export { RunView } from "./run-view.tsx"

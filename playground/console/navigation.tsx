@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks"
 import { theme, type Theme } from "../page/layout.ts"
 import { baseUrl } from "../service/service.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -11,6 +12,8 @@ export const pageLabels: Readonly<Record<PageName, string>> = {
   workflows: "Workflows",
   triggers: "Triggers",
   budgets: "Budgets",
+  scores: "Scores",
+  files: "Files",
   health: "Health",
 }
 
@@ -23,6 +26,11 @@ export function follow(event: MouseEvent, go: () => void): void {
 
 export function Navigation() {
   const current = place.value.page
+  const pages = useRef<HTMLElement>(null)
+  // On a phone the row is longer than the screen.
+  useEffect(() => {
+    pages.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  }, [current])
   const open = openInbox.value
   return (
     <header class="top-bar">
@@ -33,7 +41,7 @@ export function Navigation() {
         <span class="wordmark-name">wireworks</span>
         <span class="visually-hidden"> console</span>
       </h1>
-      <nav class="console-nav" aria-label="Pages">
+      <nav ref={pages} class="console-nav" aria-label="Pages">
         {pageNames.map((name) => (
           <a
             key={name}

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals"
 
 // Where a person is: the page is the last part of the address, what it shows stands behind the question mark. So every view has a link.
 
-export const pageNames = ["runs", "questions", "workflows", "triggers", "budgets", "health"] as const
+export const pageNames = ["runs", "questions", "workflows", "triggers", "budgets", "scores", "files", "health"] as const
 export type PageName = (typeof pageNames)[number]
 
 export interface Place {

@@ -33,6 +33,13 @@ const scoreName = string({
   pattern: "^[A-Za-z_][A-Za-z0-9_-]*$",
 })
 
+/** What a caller gives by hand. */
+export interface GivenScore {
+  readonly name: string
+  readonly value: boolean | number | string
+  readonly comment?: string | null
+}
+
 export const giveScore = route({
   id: "giveScore",
   method: "POST",

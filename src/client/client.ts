@@ -16,6 +16,7 @@ import type { CallRequestAnswer, CancelAnswer, RunAnswer, RunRequestAnswer, Runs
 import type { ErasedRunsAnswer, ErasureBody, ErasureStarted, ErasureState } from "../api/erasure.ts"
 import type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
 import type { RunStatsAnswer } from "../api/run-stats.ts"
+import type { GivenScore, GivenScoreAnswer, ScoresAnswer, ScoresRequest } from "../api/scores.ts"
 import type { FormatAnswer, ValidateAnswer, ValidateBody } from "../api/source.ts"
 import type { TriggerAnswer, TriggeredAnswer, TriggersAnswer } from "../api/triggers.ts"
 import type {
@@ -54,6 +55,7 @@ export type { ReleaseAnswer }
 export type { BudgetsAnswer, SpendingAnswer, SpendingRequest } from "../api/spending.ts"
 export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, RunsAnswer } from "../api/runs.ts"
 export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
+export type { GivenScore, GivenScoreAnswer, ScoresAnswer, ScoresRequest } from "../api/scores.ts"
 export type { FileContents, SendFileOptions } from "./sent-file.ts"
 export { LocalFile } from "./input-files.ts"
 export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
@@ -548,6 +550,16 @@ export class WireworksClient {
   /** The files that a run got and made. */
   async runFiles(run_id: string, options: CallOptions = {}): Promise<RunFilesAnswer["files"]> {
     return (await this.#service.json<RunFilesAnswer>("GET", `${runPath(run_id)}/files`, undefined, options)).files
+  }
+
+  /** Scores a run by hand. A later one with the same name takes its place. */
+  giveScore(run_id: string, body: GivenScore, options: CallOptions = {}): Promise<GivenScoreAnswer> {
+    return this.#service.json<GivenScoreAnswer>("POST", `${runPath(run_id)}/scores`, body, options)
+  }
+
+  /** Counts, means and shares of scores by day, version or model. Without `from`: the last 30 days. */
+  scores(query: ScoresRequest = {}, options: CallOptions = {}): Promise<ScoresAnswer> {
+    return this.#service.json<ScoresAnswer>("GET", `/scores${queryOf(query)}`, undefined, options)
   }
 
   /** Sends an event to the caller's runs that wait for it. Name an `id`: with it an event can be sent again without a second effect. */

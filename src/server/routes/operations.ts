@@ -37,7 +37,7 @@ export function operationRoutes(app: FastifyInstance, options: ServerOptions, is
   if (options.playground !== null) playgroundRoutes(app, options.playground)
 }
 
-const consolePages = new Set(["runs", "questions", "workflows", "triggers", "budgets", "health"])
+const consolePages = new Set(["runs", "questions", "workflows", "triggers", "budgets", "scores", "files", "health"])
 
 /** Loaded by the first who asks: most services never tell it. */
 function guideRoute(app: FastifyInstance): void {
