@@ -14,6 +14,8 @@ export interface DemoBatchRequest {
   readonly path: string
   readonly query: URLSearchParams
   readonly body: string
+  /** Who asks: nobody sees what is another's. */
+  readonly owner?: string
 }
 
 /** The model, which answers each call of a batch. */
@@ -21,10 +23,15 @@ interface Answering {
   handle(request: { readonly route: DemoRoute; readonly body: unknown }): Promise<DemoReply>
 }
 
-interface DemoFile {
+/** What is kept in memory. */
+interface Kept {
   readonly id: string
-  readonly text: () => Promise<string>
+  readonly owner: string
   readonly bytes: number
+}
+
+interface DemoFile extends Kept {
+  readonly text: () => Promise<string>
   readonly created_at: number
 }
 
@@ -33,8 +40,7 @@ interface Asked {
   readonly body: JsonObject
 }
 
-interface DemoBatch {
-  readonly id: string
+interface DemoBatch extends Kept {
   readonly api: TalkApiName
   readonly endpoint: string
   readonly asked: readonly Asked[]
@@ -48,6 +54,7 @@ interface DemoBatch {
 const perTurn = 20
 /** The oldest are forgotten. */
 const mostKept = 1_000
+export const mostBatchBytes = 512 * 1024 * 1024
 const endpoints: Readonly<Record<string, TalkApiName>> = {
   "/v1/responses": "responses",
   "/v1/chat/completions": "chat",
@@ -58,68 +65,99 @@ export class DemoBatches {
   readonly #model: Answering
   readonly #takesMs: number
   readonly #now: () => number
+  readonly #mostBytes: number
+  #bytes = 0
   readonly #files = new Map<string, DemoFile>()
   readonly #batches = new Map<string, DemoBatch>()
 
-  constructor(model: Answering, seconds: number, now: () => number) {
+  constructor(model: Answering, seconds: number, now: () => number, mostBytes: number) {
     this.#model = model
+    this.#mostBytes = mostBytes
     this.#takesMs = seconds * 1000
     this.#now = now
   }
 
-  async handle({ method, path, query, body }: DemoBatchRequest): Promise<DemoReply> {
+  async handle({ method, path, query, body, owner = "" }: DemoBatchRequest): Promise<DemoReply> {
     const [, first = "", second = "", third = "", fourth = ""] = path.split("/")
-    if (first === "files") return this.#file(method, second, third, body)
-    if (first === "batches") return this.#openAi(method, second, third, query, body)
-    if (first === "messages" && second === "batches") return this.#anthropic(method, third, fourth, query, body)
+    if (Buffer.byteLength(body) > this.#mostBytes / 2) return tooLarge()
+    if (first === "files") return this.#file(method, second, third, body, owner)
+    if (first === "batches") return this.#openAi(method, second, third, query, body, owner)
+    if (first === "messages" && second === "batches") return this.#anthropic(method, third, fourth, query, body, owner)
     return missing()
+  }
+
+  /** The oldest are forgotten where there are too many, or too large ones. */
+  #keep<T extends Kept>(kept: Map<string, T>, one: T): T {
+    kept.set(one.id, one)
+    this.#bytes += one.bytes
+    if (kept.size > mostKept) this.#forget(kept)
+    while (this.#bytes > this.#mostBytes && this.#files.size + this.#batches.size > 1) {
+      const [oldestFile] = this.#files.keys()
+      if (oldestFile !== undefined && oldestFile !== one.id) this.#forget(this.#files)
+      else this.#forget(this.#batches)
+    }
+    return one
+  }
+
+  /** Without an id: the oldest. */
+  #forget<T extends Kept>(kept: Map<string, T>, id = kept.keys().next().value): void {
+    const one = kept.get(id ?? "")
+    if (one === undefined) return
+    kept.delete(one.id)
+    this.#bytes -= one.bytes
   }
 
   // ------------------------------------------------------------------------------------------------ OpenAI's
 
-  async #file(method: string, id: string, part: string, body: string): Promise<DemoReply> {
+  async #file(method: string, id: string, part: string, body: string, owner: string): Promise<DemoReply> {
     if (method === "POST" && id === "") {
       const text = fileIn(body)
       if (text === null) return wrong("The body has no part with the name file.")
-      return json(200, shownFile(this.#keep(text)))
+      return json(200, shownFile(this.#newFile(text, owner)))
     }
-    const file = this.#files.get(id)
+    const file = ownOf(this.#files, id, owner)
     if (file === undefined) return missing()
     if (method === "DELETE") {
-      this.#files.delete(id)
+      this.#forget(this.#files, id)
       return json(200, { id, object: "file", deleted: true })
     }
     if (part !== "content") return json(200, shownFile(file))
     return { status: 200, headers: { "content-type": "application/octet-stream" }, body: await file.text() }
   }
 
-  #keep(text: string): DemoFile {
-    const file = {
+  #newFile(text: string, owner: string): DemoFile {
+    return this.#keep(this.#files, {
       id: `file-${randomUUID()}`,
+      owner,
       text: () => Promise.resolve(text),
       bytes: Buffer.byteLength(text),
       created_at: this.#now(),
-    }
-    keep(this.#files, file)
-    return file
+    })
   }
 
-  async #openAi(method: string, id: string, part: string, query: URLSearchParams, body: string): Promise<DemoReply> {
-    if (id === "") return method === "POST" ? this.#create(body) : this.#list(query)
-    const batch = this.#batches.get(id)
+  async #openAi(
+    method: string,
+    id: string,
+    part: string,
+    query: URLSearchParams,
+    body: string,
+    owner: string,
+  ): Promise<DemoReply> {
+    if (id === "") return method === "POST" ? this.#create(body, owner) : this.#list(query, owner)
+    const batch = ownOf(this.#batches, id, owner)
     if (batch === undefined || batch.api === "anthropic") return missing()
     if (method === "POST" && part === "cancel") this.#cancel(batch)
     return json(200, this.#shown(batch))
   }
 
-  async #create(text: string): Promise<DemoReply> {
+  async #create(text: string, owner: string): Promise<DemoReply> {
     const body = jsonOf(text)
     if (!isJsonObject(body)) return wrong("The body of the request is not a JSON object.")
     const { input_file_id, endpoint, completion_window, metadata } = body
     const api = endpoints[textOf(endpoint)]
     if (api === undefined) return wrong("The endpoint is not one of those that batches have.")
     if (completion_window !== "24h") return wrong("completion_window must be 24h.")
-    const file = this.#files.get(textOf(input_file_id))
+    const file = ownOf(this.#files, textOf(input_file_id), owner)
     if (file === undefined) return wrong("The input file does not exist.")
     const lines = (await file.text()).split("\n").flatMap((line) => {
       const value = line.trim() === "" ? undefined : jsonOf(line)
@@ -132,12 +170,13 @@ export class DemoBatches {
     if (asked.length === 0 || new Set(asked.map((one) => one.custom_id)).size < asked.length) {
       return wrong("The file needs requests, each with a custom_id of its own.")
     }
-    const batch = this.#add({ api, endpoint: textOf(endpoint), asked, input: file.id }, metadata)
+    const about = { api, endpoint: textOf(endpoint), asked, input: file.id, owner, bytes: file.bytes }
+    const batch = this.#add(about, metadata)
     return json(200, this.#shown(batch))
   }
 
-  #list(query: URLSearchParams): DemoReply {
-    const all = [...this.#batches.values()].filter(({ api }) => api !== "anthropic").toReversed()
+  #list(query: URLSearchParams, owner: string): DemoReply {
+    const all = [...this.#batches.values()].filter((one) => one.api !== "anthropic" && one.owner === owner).toReversed()
     const { data, has_more } = page(all, query, "after")
     return json(200, { object: "list", data: data.map((batch) => this.#shown(batch)), has_more })
   }
@@ -168,7 +207,8 @@ export class DemoBatches {
   #output(batch: DemoBatch): string {
     const id = `file-of-${batch.id}`
     if (this.#files.has(id)) return id
-    keep(this.#files, { id, text: () => this.#results(batch), bytes: 0, created_at: this.#now() })
+    const text = (): Promise<string> => this.#results(batch)
+    this.#keep(this.#files, { id, owner: batch.owner, text, bytes: 0, created_at: this.#now() })
     return id
   }
 
@@ -204,9 +244,16 @@ export class DemoBatches {
     return answer.status === 200 ? { type: "succeeded", message: value } : { type: "errored", error: value }
   }
 
-  async #anthropic(method: string, id: string, part: string, query: URLSearchParams, text: string): Promise<DemoReply> {
+  async #anthropic(
+    method: string,
+    id: string,
+    part: string,
+    query: URLSearchParams,
+    text: string,
+    owner: string,
+  ): Promise<DemoReply> {
     if (id === "") {
-      if (method !== "POST") return this.#listMessages(query)
+      if (method !== "POST") return this.#listMessages(query, owner)
       const body = jsonOf(text)
       const requests =
         isJsonObject(body) && Array.isArray(body["requests"]) ? body["requests"].filter(isJsonObject) : []
@@ -216,9 +263,10 @@ export class DemoBatches {
       }))
       const isNamed = asked.every(({ custom_id }) => /^[\w-]{1,64}$/.test(custom_id))
       if (asked.length === 0 || !isNamed) return wrong("requests: each needs a custom_id and params.")
-      return json(200, this.#shownMessages(this.#add({ api: "anthropic", endpoint: "", asked, input: "" }, {})))
+      const about = { api: "anthropic", endpoint: "", asked, input: "", owner, bytes: Buffer.byteLength(text) } as const
+      return json(200, this.#shownMessages(this.#add(about, {})))
     }
-    const batch = this.#batches.get(id)
+    const batch = ownOf(this.#batches, id, owner)
     if (batch === undefined || batch.api !== "anthropic") return missing()
     const over = this.#isOver(batch)
     if (part === "results") {
@@ -227,15 +275,15 @@ export class DemoBatches {
     }
     if (method === "DELETE") {
       if (!over) return wrong("A batch is deleted once it has ended.")
-      this.#batches.delete(id)
+      this.#forget(this.#batches, id)
       return json(200, { id, type: "message_batch_deleted" })
     }
     if (part === "cancel") this.#cancel(batch)
     return json(200, this.#shownMessages(batch))
   }
 
-  #listMessages(query: URLSearchParams): DemoReply {
-    const all = [...this.#batches.values()].filter(({ api }) => api === "anthropic").toReversed()
+  #listMessages(query: URLSearchParams, owner: string): DemoReply {
+    const all = [...this.#batches.values()].filter((one) => one.api === "anthropic" && one.owner === owner).toReversed()
     const { data, has_more } = page(all, query, "after_id")
     const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null]
     return json(200, { data: data.map((batch) => this.#shownMessages(batch)), has_more, first_id, last_id })
@@ -264,12 +312,10 @@ export class DemoBatches {
 
   // -------------------------------------------------------------------------------------------------- both
 
-  #add(about: Pick<DemoBatch, "api" | "endpoint" | "asked" | "input">, metadata: unknown): DemoBatch {
+  #add(about: Omit<DemoBatch, "id" | "metadata" | "created_at" | "cancelled_at">, metadata: unknown): DemoBatch {
     const id = `${about.api === "anthropic" ? "msgbatch" : "batch"}_${randomUUID()}`
     const own = isJsonObject(metadata) ? metadata : {}
-    const batch = { ...about, id, metadata: own, created_at: this.#now(), cancelled_at: null }
-    keep(this.#batches, batch)
-    return batch
+    return this.#keep(this.#batches, { ...about, id, metadata: own, created_at: this.#now(), cancelled_at: null })
   }
 
   #cancel(batch: DemoBatch): void {
@@ -287,10 +333,9 @@ export class DemoBatches {
   }
 }
 
-function keep<T extends { readonly id: string }>(kept: Map<string, T>, one: T): void {
-  kept.set(one.id, one)
-  const [oldest] = kept.keys()
-  if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
+function ownOf<T extends Kept>(kept: ReadonlyMap<string, T>, id: string, owner: string): T | undefined {
+  const one = kept.get(id)
+  return one?.owner === owner ? one : undefined
 }
 
 function unstreamed(body: JsonObject): JsonObject {
@@ -335,6 +380,12 @@ function json(status: number, body: JsonObject): DemoReply {
 
 function wrong(message: string): DemoReply {
   return json(400, { error: { message, type: "invalid_request_error", param: null, code: null } })
+}
+
+function tooLarge(): DemoReply {
+  return json(413, {
+    error: { message: "The body is too large.", type: "invalid_request_error", param: null, code: null },
+  })
 }
 
 function missing(): DemoReply {

@@ -12,7 +12,7 @@ import { chatDemo } from "./apis/chat.ts"
 import type { DemoReply } from "./demo-reply.ts"
 import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
 import { googleDemo } from "./apis/google.ts"
-import { DemoBatches, type DemoBatchRequest } from "./demo-batches.ts"
+import { DemoBatches, mostBatchBytes, type DemoBatchRequest } from "./demo-batches.ts"
 import { Flakiness } from "./flakiness.ts"
 import { DemoLimitExceeded } from "./make-value.ts"
 import { DemoPromptCache, withoutMarks } from "./prompt-cache.ts"
@@ -39,6 +39,8 @@ export interface DemoOptions {
   readonly now?: () => number
   /** How long a batch takes: `WIRE_DEMO_BATCH_SECONDS`. */
   readonly batchSeconds?: number
+  /** The most that files and batches take. */
+  readonly batchBytes?: number
 }
 
 export interface DemoModel {
@@ -107,7 +109,12 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     }
   }
 
-  const batches = new DemoBatches({ handle }, options.batchSeconds ?? defaultBatchSeconds, now)
+  const batches = new DemoBatches(
+    { handle },
+    options.batchSeconds ?? defaultBatchSeconds,
+    now,
+    options.batchBytes ?? mostBatchBytes,
+  )
   return { handle, batch: (request) => batches.handle(request) }
 }
 

@@ -44,16 +44,20 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
   }
 }
 
+const noHosted: Pick<TokenUsage, "hosted"> = {}
+
 /** The uses of hosted tools of both, or those of the first without those of the second. */
 export function hostedUses(
-  a: TokenUsage["hosted"] = {},
-  b: TokenUsage["hosted"] = {},
+  a: TokenUsage["hosted"],
+  b: TokenUsage["hosted"],
   sign: 1 | -1,
 ): Pick<TokenUsage, "hosted"> {
-  const all = new Map(Object.entries(a))
+  // Most calls use none.
+  if (b === undefined) return a === undefined ? noHosted : { hosted: a }
+  const all = new Map(Object.entries(a ?? {}))
   for (const [type, count] of Object.entries(b)) all.set(type, (all.get(type) ?? 0) + sign * count)
   const left = [...all].filter(([, count]) => count !== 0)
-  return left.length === 0 ? {} : { hosted: Object.fromEntries(left) }
+  return left.length === 0 ? noHosted : { hosted: Object.fromEntries(left) }
 }
 
 /** The usage of the calls whose backend reported it, as shown. */

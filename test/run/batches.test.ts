@@ -7,6 +7,7 @@ import {
   BatchVendorServer,
   batchSource,
   eventsOf,
+  fastClock,
   sharedStore,
   textOf,
   tickets,
@@ -104,14 +105,21 @@ test("a batch whose making was not answered is looked for, and not made again", 
 })
 
 for (const kind of ["openai", "anthropic"]) {
-  for (const aheadMs of [-7_200_000, 7_200_000]) {
-    test(`the clock of a vendor may be wrong: ${kind} ${aheadMs}`, async (t) => {
+  for (const [aheadMs, headers] of [
+    [-7_200_000, {}],
+    [7_200_000, {}],
+    // A gateway knows the time.
+    [-7_200_000, { date: new Date(fastClock.now()).toUTCString() }],
+  ] as const) {
+    test(`the clock of a vendor may be wrong: ${kind} ${aheadMs} ${JSON.stringify(headers)}`, async (t) => {
       let made = 0
       const outcome = await ran(t, 8, {
         kind,
         aheadMs,
         fault: ({ method, path }, reply) =>
-          method === "POST" && path.endsWith("batches") && made++ === 0 ? reply().then(() => "hang up") : null,
+          method === "POST" && path.endsWith("batches") && made++ === 0
+            ? reply().then(() => "hang up")
+            : reply().then((made) => ({ ...made, headers: { ...made.headers, ...headers } })),
       })
       boughtOnce(outcome, 8)
       assert.equal(made, 1)

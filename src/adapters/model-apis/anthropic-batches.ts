@@ -21,14 +21,17 @@ export const anthropicBatches: BatchApi = {
     for (let page = 0; page < mostPages; page++) {
       const list = await vendor.json(`/messages/batches?limit=${pageSize}${after}`)
       const data = Array.isArray(list["data"]) ? list["data"].filter(isJsonObject) : []
+      let isOld = false
       for (const batch of data) {
-        if (Date.parse(textIn(batch, "created_at")) < since + vendor.aheadMs) return found
+        isOld ||= Date.parse(textIn(batch, "created_at")) < since + vendor.aheadMs
+        // Its time may be wrong, but not the names of its calls: those of the first page are always looked at.
+        if (isOld && page > 0) return found
         if (requestsOf(batch) !== calls) continue
-        if (!hasEnded(batch)) found = "maybe"
+        if (!hasEnded(batch)) found = isOld ? found : "maybe"
         else if (await begins(vendor, textIn(batch, "id"), `${id}-`)) return { provider_id: textIn(batch, "id") }
       }
       const last = textIn(list, "last_id")
-      if (list["has_more"] !== true || last === "") break
+      if (isOld || list["has_more"] !== true || last === "") break
       after = `&after_id=${encodeURIComponent(last)}`
     }
     return found
@@ -71,11 +74,12 @@ function requestsOf(batch: JsonObject): number {
   )
 }
 
-/** Whether the names of a batch's calls begin so. */
+/** Whether the names of a batch's calls begin so: all of them do, or none. */
 async function begins(vendor: BatchVendor, provider_id: string, prefix: string): Promise<boolean> {
   let found = false
   const read = vendor.lines(resultsOf(provider_id), (line) => {
-    found ||= textIn(line, "custom_id").startsWith(prefix)
+    found = textIn(line, "custom_id").startsWith(prefix)
+    return "enough"
   })
   await orMissing(read)
   return found

@@ -31,11 +31,14 @@ export function textsIn(list: JsonValue | undefined, field?: string): string[] {
   })
 }
 
+const noHosted: Pick<TokenUsage, "hosted"> = {}
+
 /** The uses by type: as many as the provider reports, else as many as there are in its answer. */
 export function countedUses(
   uses: readonly HostedUse[],
   reported: Readonly<Record<string, JsonValue | undefined>> = {},
 ): Pick<TokenUsage, "hosted"> {
+  if (uses.length === 0 && Object.values(reported).every((count) => count === undefined)) return noHosted
   const counts = new Map<string, number>()
   for (const { type } of uses) counts.set(type, (counts.get(type) ?? 0) + 1)
   for (const [type, count] of Object.entries(reported)) {

@@ -80,19 +80,19 @@ export class BatchVendor {
     throw new BatchTrouble({ status: 502, body: JSON.stringify({ error: { message: "The answer is not JSON" } }) })
   }
 
-  /** The lines of an answer, one after the other. */
-  async lines(path: string, take: (line: JsonObject) => void): Promise<void> {
+  /** The lines of an answer, one after the other, until `take` has enough. */
+  async lines(path: string, take: (line: JsonObject) => void | "enough"): Promise<void> {
     const response = await this.#request(path, {}, batchResultBytes)
     const decoder = new TextDecoder()
     let rest = ""
-    const takeLine = (line: string): void => {
+    const takeLine = (line: string): boolean => {
       const value = line.trim() === "" ? undefined : jsonOf(line)
-      if (isJsonObject(value)) take(value)
+      return isJsonObject(value) && take(value) === "enough"
     }
     for await (const chunk of response.body) {
       const pieces = (rest + decoder.decode(chunk, { stream: true })).split("\n")
       rest = pieces.pop() ?? ""
-      for (const line of pieces) takeLine(line)
+      if (pieces.some(takeLine)) return response.discard()
     }
     takeLine(rest + decoder.decode())
   }

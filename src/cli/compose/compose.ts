@@ -89,6 +89,8 @@ export interface OnlyInTests {
 }
 
 /** Traces that cannot be delivered are logged this often. */
+/** What callers' batches of the demo model take, all together. */
+const servedBatchBytes = 64 * 1024 * 1024
 const tracesEveryMs = 600_000
 
 /** A notification that failed is tried again; one that was given up is not. The receiver is named without its path, which may hold a secret. */
@@ -394,7 +396,9 @@ export async function compose(
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
     loopback: isLoopback(settings.host),
     rateLimit: settings.rateLimit,
-    demo: settings.demo ? createDemoModel({ batchSeconds: settings.demoBatchSeconds }) : null,
+    demo: settings.demo
+      ? createDemoModel({ batchSeconds: settings.demoBatchSeconds, batchBytes: servedBatchBytes })
+      : null,
     playground: settings.playground ? playgroundFiles() : null,
     runs,
     files,

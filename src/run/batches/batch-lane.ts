@@ -497,7 +497,7 @@ export class BatchLane {
   #untilPoll(batch: OpenBatch, leastMs = 0): Promise<void> {
     const now = this.#running.ports.clock.now()
     const late = lateAt(this.#node, this.#firstAt ?? now)
-    const next = Math.max(nextPoll(batch.sentAt, now), now + Math.min(leastMs, longestPollMs))
+    const next = Math.max(nextPoll(batch.submittedAt ?? batch.sentAt, now), now + Math.min(leastMs, longestPollMs))
     const due_at = now < late ? Math.min(next, late) : now + latePollMs
     const { id, progress } = batch
     return untilAlarm(this.#running, { kind: "batch", id, key: null, due_at, ...(progress !== null && { progress }) })

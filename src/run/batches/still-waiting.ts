@@ -37,7 +37,7 @@ async function lookAgain(running: RunContext, alarm: Alarm): Promise<Alarm | nul
   const now = ports.clock.now()
   const late = lateAt(node, firstBatchAt(past, batch.agent) ?? now)
   if (now >= late) return null
-  const due_at = Math.min(nextPoll(batch.preparedAt, now), late)
+  const due_at = Math.min(nextPoll(batch.submittedAt ?? batch.preparedAt, now), late)
   try {
     const look = await ports.batches?.look(targetOf(running, batch.model), batch.providerId)
     if (look === null || look === undefined || look.ended) return null

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import * as api from "../../api/operations.ts"
+import { demoBatchPath } from "../../demo/demo-batches.ts"
 import { answerDemo, demoRoute, type DemoModel } from "../../demo/handle-demo.ts"
 import { stepsInTurns } from "../../event-loop/in-turns.ts"
+import { callerOf } from "../caller-of.ts"
 import { refuse } from "../http-error.ts"
 import { openApiText } from "../openapi.ts"
 import { encodePage, type Page } from "../playground-page.ts"
@@ -77,6 +79,34 @@ function demoRoutes(app: FastifyInstance, demo: DemoModel): void {
       return reply
     })
   }
+  demoBatchRoutes(app, demo)
+}
+
+/** The demo model's batch APIs: those of the vendors, for their SDKs, and no part of the service's own. Each caller sees its own files and batches. */
+function demoBatchRoutes(app: FastifyInstance, demo: DemoModel): void {
+  void app.register((scope, _options, done) => {
+    // Files come as forms.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser("*", { parseAs: "string" }, (_request, body, parsed) => parsed(null, body))
+    for (const path of ["files", "batches", "messages/batches"]) {
+      for (const url of [`/demo/v1/${path}`, `/demo/v1/${path}/*`]) {
+        scope.route({
+          method: ["GET", "POST", "DELETE"],
+          url,
+          config: { errors: "openai", body: "none" },
+          handler: async (request, reply) => {
+            const { method, url: asked } = request
+            const query = new URLSearchParams(asked.split("?")[1] ?? "")
+            const path = demoBatchPath(asked) ?? ""
+            const body = typeof request.body === "string" ? request.body : ""
+            const answer = await demo.batch({ method, path, query, body, owner: callerOf(request) })
+            return reply.code(answer.status).headers(answer.headers).send(answer.body)
+          },
+        })
+      }
+    }
+    done()
+  })
 }
 
 function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | undefined): void {
