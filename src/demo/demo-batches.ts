@@ -23,7 +23,7 @@ interface Answering {
   handle(request: { readonly route: DemoRoute; readonly body: unknown }): Promise<DemoReply>
 }
 
-/** What is kept in memory. */
+/** A file or a batch in memory. */
 interface Kept {
   readonly id: string
   readonly owner: string

@@ -47,11 +47,7 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
 const noHosted: Pick<TokenUsage, "hosted"> = {}
 
 /** The uses of hosted tools of both, or those of the first without those of the second. */
-export function hostedUses(
-  a: TokenUsage["hosted"],
-  b: TokenUsage["hosted"],
-  sign: 1 | -1,
-): Pick<TokenUsage, "hosted"> {
+export function hostedUses(a: TokenUsage["hosted"], b: TokenUsage["hosted"], sign: 1 | -1): Pick<TokenUsage, "hosted"> {
   // Most calls use none.
   if (b === undefined) return a === undefined ? noHosted : { hosted: a }
   const all = new Map(Object.entries(a ?? {}))

@@ -3,7 +3,13 @@ import { test } from "node:test"
 import { createHash } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import { functionNames, functionRow, isFileFunction, isValueFunction, parametersOf } from "../../src/check/function-table.ts"
+import {
+  functionNames,
+  functionRow,
+  isFileFunction,
+  isValueFunction,
+  parametersOf,
+} from "../../src/check/function-table.ts"
 import { formatText } from "../../src/syntax/format.ts"
 import { showType } from "../../src/types/show-type.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
