@@ -3,7 +3,8 @@
 
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
-import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { promisify } from "node:util"
+import { brotliCompress, constants, gzip } from "node:zlib"
 import { diagnosticsPage } from "./diagnostics-page.mjs"
 import { root } from "./setup.mjs"
 
@@ -58,7 +59,8 @@ export async function bundlePlayground(bundle, outdir) {
     files.push({ path: join(outdir, file), contents: Buffer.from(page) })
   }
   files.push({ path: join(outdir, "diagnostics.html"), contents: Buffer.from(diagnosticsPage(named(".css"))) })
-  return [...files, ...files.filter(({ path }) => !path.endsWith(".map")).flatMap(compressed)]
+  const served = files.filter(({ path }) => !path.endsWith(".map"))
+  return [...files, ...(await Promise.all(served.map(compressed))).flat()]
 }
 
 /**
@@ -82,11 +84,14 @@ function preloads({ outputs }, script, folder) {
   return [...found].map((name) => `    <link rel="modulepreload" href="${folder}/${name}" />\n`).join("")
 }
 
-/** @param {{ path: string, contents: Uint8Array }} file */
-function compressed({ path, contents }) {
-  const quality = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length }
+/**
+ * As small as it gets: it is made once, and sent with each first visit.
+ * @param {{ path: string, contents: Uint8Array }} file
+ */
+async function compressed({ path, contents }) {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length }
   return [
-    { path: `${path}.br`, contents: brotliCompressSync(contents, { params: quality }) },
-    { path: `${path}.gz`, contents: gzipSync(contents, { level: 9 }) },
+    { path: `${path}.br`, contents: await promisify(brotliCompress)(contents, { params }) },
+    { path: `${path}.gz`, contents: await promisify(gzip)(contents, { level: 9 }) },
   ]
 }

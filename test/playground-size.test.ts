@@ -7,7 +7,7 @@ import { builtWire } from "./support/built-wire.ts"
 const folder = join(dirname(builtWire), "playground")
 
 /** What a first visit loads before it shows anything, compressed. What is not needed at first comes later, by `later`. */
-const maxBytes = 415_000
+const maxBytes = 384_000
 
 /** The same for the console, without graph and forms, which are loaded when a run or a question is opened. */
 const maxConsoleBytes = 160_000

@@ -1,14 +1,11 @@
 import { batchesIn } from "../../src/log/run-state.ts"
-import { ChatPane } from "../chat/chat-pane.tsx"
 import { chatFields } from "../chat/chat.ts"
 import { DetailsPane } from "../details/details-pane.tsx"
-import { HistoryPane } from "../history/history-pane.tsx"
 import { SinceBefore } from "../history/since-before.tsx"
 import { keptRuns } from "../history/kept-runs.ts"
 import { OutputPane } from "../output/output-pane.tsx"
 import type { ResultTab } from "../page/layout.ts"
 import { narrow, positions, resultTab } from "../page/layout.ts"
-import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../questions/open-questions.ts"
 import { watchShown, watchWhole } from "../shown-run/shown-run.ts"
 import { showsAnswer } from "../shown-run/selection.ts"
@@ -55,9 +52,9 @@ export function ResultsPane() {
           {tab === "timeline" ? (
             <TimelinePane />
           ) : tab === "chat" ? (
-            <ChatPane />
+            <Loaded>{({ ChatPane }) => <ChatPane />}</Loaded>
           ) : tab === "questions" ? (
-            <QuestionsPane />
+            <Loaded>{({ QuestionsPane }) => <QuestionsPane />}</Loaded>
           ) : tab === "output" ? (
             <OutputPane />
           ) : tab === "events" ? (
@@ -65,7 +62,7 @@ export function ResultsPane() {
           ) : tab === "reach" ? (
             <Loaded>{({ ReachPane }) => <ReachPane />}</Loaded>
           ) : (
-            <HistoryPane />
+            <Loaded>{({ HistoryPane }) => <HistoryPane />}</Loaded>
           )}
         </TabPanel>
       </section>
