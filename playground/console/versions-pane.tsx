@@ -1,13 +1,16 @@
 import { signal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
-import { diffList } from "../../src/base/diff-list.ts"
 import { WireworksError, type VersionAnswer } from "../../src/client/client.ts"
 import { diffLines, type DiffLine } from "../../src/diff/show-diff.ts"
 import { notify } from "../page/notices.ts"
-import { asksForKey, client, toWireError } from "../service/service.ts"
+import { client } from "../service/service.ts"
 import { loadServerWorkflows } from "../service/served.ts"
+import { attempt } from "./attempt.ts"
+import { move, MoveSection, moving } from "./move-section.tsx"
 import { follow } from "./navigation.tsx"
 import { addressOf, changed, goTo } from "./place.ts"
+import { ReleaseSection } from "./release-section.tsx"
+import { changedLines, TextChange, type TextLine } from "./text-change.tsx"
 
 interface Comparison {
   readonly version: string
@@ -15,14 +18,6 @@ interface Comparison {
   /** Null for callers, who do not see files of older versions. */
   readonly text: readonly TextLine[] | null
 }
-
-interface TextLine {
-  readonly mark: "+" | "−" | " " | "…"
-  readonly text: string
-}
-
-/** Lines that are the same beside those that differ. */
-const around = 2
 
 const versions = signal<readonly VersionAnswer[] | null>(null)
 const compared = signal<Comparison | null>(null)
@@ -32,14 +27,6 @@ async function load(name: string): Promise<void> {
     async () => (versions.value = await client().versions(name)),
     () => void load(name),
   )
-}
-
-async function attempt(work: () => Promise<unknown>, again: () => void): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (!asksForKey(error, again)) notify(toWireError(error).message, "wrong")
-  }
 }
 
 async function compare(name: string, version: string, current: string): Promise<void> {
@@ -63,18 +50,6 @@ async function textsOf(name: string, before: string, after: string): Promise<rea
   }
 }
 
-function changedLines(before: readonly string[], after: readonly string[]): TextLine[] {
-  const all = diffList(before, after)
-  const isNear = (at: number): boolean =>
-    all.slice(Math.max(0, at - around), at + around + 1).some(({ change }) => change !== "same")
-  const lines: TextLine[] = []
-  for (const [at, { change, item }] of all.entries()) {
-    if (isNear(at)) lines.push({ mark: change === "added" ? "+" : change === "removed" ? "−" : " ", text: item })
-    else if (lines.at(-1)?.mark !== "…") lines.push({ mark: "…", text: "" })
-  }
-  return lines
-}
-
 async function serve(name: string, version: string | null): Promise<void> {
   await attempt(
     async () => {
@@ -91,6 +66,7 @@ export function VersionsPane({ name, pinned }: { readonly name: string; readonly
   useEffect(() => {
     versions.value = null
     compared.value = null
+    moving.value = null
     void load(name)
   }, [name])
   const found = versions.value
@@ -133,6 +109,8 @@ export function VersionsPane({ name, pinned }: { readonly name: string; readonly
               ))}
             </tbody>
           </table>
+          {found.some(({ serving }) => serving === "candidate") ? <ReleaseSection name={name} /> : null}
+          <MoveSection moved={() => load(name)} />
           {compared.value === null ? null : <Compared comparison={compared.value} />}
         </div>
       )}
@@ -182,6 +160,18 @@ function VersionRow({
             >
               Compare
             </button>{" "}
+            {runs.waiting === 0 ? null : (
+              <>
+                <button
+                  type="button"
+                  class="button outlined"
+                  aria-label={`What a move of the waiting runs of version ${version} would do`}
+                  onClick={() => void move({ name, from: version, to: current, dry: true })}
+                >
+                  Move …
+                </button>{" "}
+              </>
+            )}
             <button
               type="button"
               class="button outlined"
@@ -212,11 +202,7 @@ function Compared({ comparison: { version, lines, text } }: { readonly compariso
           <strong>{area}</strong> {words}
         </p>
       ))}
-      {text === null ? null : (
-        <pre class="mono" aria-label="The change as text">
-          {text.map(({ mark, text: line }) => `${mark} ${line}`).join("\n")}
-        </pre>
-      )}
+      {text === null ? null : <TextChange label="The change as text" lines={text} />}
     </section>
   )
 }

@@ -160,7 +160,7 @@ function* readText(vault: Vault, workflow: string, version: string): Steps<Versi
 function* countRuns(workflow: string, caller: string | null): Steps<Map<string, RunCounts>> {
   const rows = yield* all(
     `SELECT version, CASE WHEN finished_at IS NOT NULL THEN 2 ELSE waiting END AS state, count(*) AS runs
-     FROM runs WHERE workflow = ?${caller === null ? "" : " AND caller = ?"} GROUP BY 1, 2`,
+     FROM runs WHERE workflow = ? AND shadow_of IS NULL${caller === null ? "" : " AND caller = ?"} GROUP BY 1, 2`,
     workflow,
     ...(caller === null ? [] : [caller]),
   )

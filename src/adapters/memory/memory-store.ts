@@ -214,7 +214,7 @@ export class MemoryStore implements RunStore {
     const counts = new Map<string, RunCounts>()
     for (const run of this.#runs.values()) {
       const of = run.request.workflow
-      if (of?.name !== workflow || (caller !== null && run.caller !== caller)) continue
+      if (of?.name !== workflow || of.release === "shadow" || (caller !== null && run.caller !== caller)) continue
       const state = run.finished_at !== null ? "ended" : run.parked === "waiting" ? "waiting" : "open"
       const before = counts.get(of.version) ?? noRuns
       counts.set(of.version, { ...before, [state]: before[state] + 1 })
