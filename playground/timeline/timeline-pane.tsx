@@ -24,6 +24,8 @@ import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import { ItemPreviews, itemSeparator } from "./item-preview.ts"
 import { canLookBack, MomentBar, MomentSlider, momentOf } from "./look-back.tsx"
+import type { CostShare } from "./cost-share.ts"
+import { costShare, showShare } from "./cost-share.ts"
 import { placeFigures } from "./place-figures.ts"
 import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
@@ -127,6 +129,11 @@ function Waterfall({ run }: { readonly run: RunView }) {
     model.toggle(row.at, row.scope)
     redraw((count) => count + 1)
   }
+  const costOf = (row: Row): CostShare | null => {
+    if (row.level > 1 || row.isCall === true || row.scope !== undefined) return null
+    const id = nodeOfSpan(state, row.at)
+    return costShare(state.nodes.find((node) => node.id === id)?.usage.cost, state.usage.cost)
+  }
   const middleOf = (row: Row | undefined): number | undefined => {
     const span = row === undefined ? undefined : state.spans[row.at]
     return span === undefined ? undefined : (span.start + (span.end ?? now)) / 2 - started
@@ -204,6 +211,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
               scale={scale}
               width={width}
               moment={moment}
+              cost={costOf(row)}
               isSelected={isCurrent(row)}
               onSelect={() => choose(row)}
               onToggle={() => toggle(row)}
@@ -336,6 +344,8 @@ interface BarProps {
   readonly width: number
   /** Milliseconds since the start that a person looks back to; null at the end. */
   readonly moment: number | null
+  /** Of a step. */
+  readonly cost: CostShare | null
   readonly isSelected: boolean
   readonly onSelect: () => void
   readonly onToggle: () => void
@@ -346,7 +356,7 @@ interface BarProps {
 const inFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
 
 function Bar(props: BarProps) {
-  const { row, known, span, name, letters, item, started, now, scale, width, moment, isSelected } = props
+  const { row, known, span, name, letters, item, started, now, scale, width, moment, cost, isSelected } = props
   const { onSelect, onToggle, onRunFrom } = props
   const from = ((span.start - started - scale.from) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
@@ -367,6 +377,7 @@ function Bar(props: BarProps) {
           ? awaitedText(span.awaited)
           : showDuration(time),
     tokens === 0 ? "" : `${shortNumber(tokens)} tok`,
+    cost?.text ?? "",
     span.call?.cut_off === true ? "cut off, usage unknown" : inFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
@@ -376,6 +387,7 @@ function Bar(props: BarProps) {
   const place = placeFigures([shown, short], left, right, width)
   const after = `after ${showDuration(span.start - started)}`
   const tooltip = [`${spanLabel(span)}: ${stateWords[state]}`, item, span.reason, `${showDuration(time)}, ${after}`]
+  if (cost !== null) tooltip.push(showShare(cost))
   return (
     <div
       role="treeitem"
@@ -418,6 +430,7 @@ function Bar(props: BarProps) {
         <span class="visually-hidden">{`${stateWords[state]} ${shown}`}</span>
       </span>
       <span class="bar-track">
+        {cost === null ? null : <span class="bar-cost" style={{ width: `max(2px, ${cost.percent}%)` }} />}
         {isOutside ? null : (
           <>
             <span class="bar" style={{ left: `min(${left}%, 100% - 2px)`, width: `max(2px, ${right - left}%)` }} />

@@ -29,6 +29,68 @@ export function lookingBack(playground: Playground): void {
     await close()
   })
 
+  test("the timeline shows which part of the run's cost a step has, where models have prices", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    await write(
+      page,
+      `provider p from openai {
+    endpoint: "demo"
+}
+
+model cheap from p {
+    id: "demo"
+
+    price {
+        input: 1
+        output: 1
+    }
+}
+
+model dear from p {
+    id: "demo"
+
+    price {
+        input: 30
+        output: 30
+    }
+}
+
+agent draft {
+    model: model.cheap
+    instruction: "Write about owls."
+
+    output {
+        text: string
+    }
+}
+
+agent review {
+    model: model.dear
+    instruction: "Review: {{ agent.draft.text }}"
+
+    output {
+        text: string
+    }
+}
+
+output {
+    text: agent.review.text
+}`,
+    )
+    await runToEnd(page)
+    await tab(page, "Timeline")
+    const row = page.getByRole("treeitem", { name: /^agent\.review/ })
+    await says(row, / · cost 0\.00\d+/)
+    assert.match((await row.getAttribute("title")) ?? "", /^cost 0\.00\d+, 9\d % of the run$/m)
+    const widths = await page.locator(".bar-cost").evaluateAll((bars) => bars.map((bar) => bar.clientWidth))
+    assert.equal(widths.length, 2)
+    assert.ok((widths[0] ?? 0) > 0 && (widths[1] ?? 0) > 9 * (widths[0] ?? 0), String(widths))
+    const complaints: string[] = []
+    await lookAt(page, complaints)("timeline-costs")
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+
   test("a person goes back in the time of a run, and a new run goes on from there; changed steps say what they took before", async () => {
     const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
     const complaints: string[] = []
