@@ -3,14 +3,18 @@ import {
   anyObject,
   array,
   boolean,
+  closed,
   exactly,
   integer,
   maybe,
   named,
+  nullable,
   object,
+  optional,
   string,
   withRefusal,
   type Schema,
+  type Shape,
 } from "../base/typed-schema.ts"
 import { startsRun } from "./execute.ts"
 
@@ -155,6 +159,105 @@ export const cancelResponse = route({
   errors: ["not_found"],
 })
 
+export type ChatFileAnswer = Shape<typeof chatFile>
+
+const chatFile = named(
+  "ChatFile",
+  object({
+    id: string({ description: "The `file_id` of the file." }),
+    object: exactly("file"),
+    bytes: integer(),
+    created_at: integer({ description: "Seconds since 1970." }),
+    expires_at: integer({ description: "It stays longer while a run refers to it." }),
+    filename: string(),
+    purpose: exactly("user_data"),
+    status: exactly("processed"),
+  }),
+)
+
+export type ChatFilesAnswer = Shape<typeof chatFiles>
+
+const chatFiles = named(
+  "ChatFiles",
+  object({
+    object: exactly("list"),
+    data: array(chatFile),
+    first_id: nullable(string()),
+    last_id: nullable(string()),
+    has_more: boolean(),
+  }),
+)
+
+export const createChatFile = route({
+  id: "createChatFile",
+  method: "POST",
+  path: "/v1/files",
+  group: "Chat",
+  summary: "Send a file, by OpenAI's files API",
+  description:
+    "A form with a part `file`; `purpose` and other parts are not looked at. The file is one of `/files`, with the same rights and limits, and its `id` is its `file_id`.",
+  query: null,
+  bodyIs: "file",
+  answers: { 200: json("The file is stored.", chatFile) },
+  errors: ["not_found", "payload_too_large", "unsupported_media_type", "storage_full", "overloaded"],
+})
+
+export const listChatFiles = route({
+  id: "listChatFiles",
+  method: "GET",
+  path: "/v1/files",
+  group: "Chat",
+  summary: "The caller's files, newest first",
+  description: "Those of `/files`.",
+  query: closed({
+    limit: optional(integer({ minimum: 1, maximum: 500, description: "1 to 500, which it is unless given." })),
+    after: optional(string({ description: "`last_id` of the page before." })),
+    order: optional(string({ description: "`desc`." })),
+    purpose: optional(string({ description: "Not looked at." })),
+  }),
+  answers: { 200: json("A page of them.", chatFiles) },
+  errors: ["not_found"],
+})
+
+export const getChatFile = route({
+  id: "getChatFile",
+  method: "GET",
+  path: "/v1/files/{file_id}",
+  group: "Chat",
+  summary: "One of them",
+  description: "As in the list.",
+  query: null,
+  answers: { 200: json("The file.", chatFile) },
+  errors: ["not_found"],
+})
+
+export const getChatFileContent = route({
+  id: "getChatFileContent",
+  method: "GET",
+  path: "/v1/files/{file_id}/content",
+  group: "Chat",
+  summary: "The contents of a file",
+  description: "As `GET /files/{file_id}` gives them.",
+  query: null,
+  answers: { 200: { description: "All of it.", content: { "*/*": string({ format: "binary" }) } } },
+  errors: ["not_found", "overloaded"],
+})
+
+export const deleteChatFile = route({
+  id: "deleteChatFile",
+  method: "DELETE",
+  path: "/v1/files/{file_id}",
+  group: "Chat",
+  summary: "Delete a file",
+  description: "One that no open run uses.",
+  query: null,
+  bodyIs: "none",
+  answers: {
+    200: json("It is gone.", object({ id: string(), object: exactly("file"), deleted: exactly(true) })),
+  },
+  errors: ["not_found", "conflict"],
+})
+
 export const chatRoutes = [
   listModels,
   getModel,
@@ -163,4 +266,9 @@ export const chatRoutes = [
   getResponse,
   deleteResponse,
   cancelResponse,
+  createChatFile,
+  listChatFiles,
+  getChatFile,
+  getChatFileContent,
+  deleteChatFile,
 ]

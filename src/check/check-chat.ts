@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import { errorType, stringType } from "../types/primitives.ts"
+import { errorType, fileType, stringType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { isAssignable, nullable, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
@@ -14,14 +14,19 @@ import { requestScope } from "./scope.ts"
 
 const listOf = (element: Type): Type => ({ kind: "array", element })
 
-/** `mayBeNull`: the field must take null, because a request may leave it out. */
-const inputFields: Readonly<
-  Record<"message" | "history" | "system" | "files", { readonly type: Type; readonly mayBeNull?: true }>
-> = {
+interface ChatField {
+  readonly type: Type
+  /** Will do as well. */
+  readonly or?: Type
+  /** The field must take null, because a request may leave it out. */
+  readonly mayBeNull?: true
+}
+
+const inputFields: Readonly<Record<"message" | "history" | "system" | "files", ChatField>> = {
   message: { type: stringType },
   history: { type: historyType },
   system: { type: stringType, mayBeNull: true },
-  files: { type: listOf(stringType) },
+  files: { type: listOf(stringType), or: listOf(fileType) },
 }
 
 export function checkChat(checking: CheckContext): void {
@@ -42,7 +47,7 @@ function inputField(
   checking: CheckContext,
   expression: Syntax.Expression | undefined,
   name: string,
-  { type, mayBeNull }: { readonly type: Type; readonly mayBeNull?: true },
+  { type, or, mayBeNull }: ChatField,
 ): string | undefined {
   if (expression === undefined || expression.kind === "missing-expression") return undefined
   const path = `chat.${name}`
@@ -56,10 +61,9 @@ function inputField(
   const { types } = checking
   const isNull = nullable(found, types)
   const plain = withoutNull(found, types)
-  if (isAssignable(type, plain, types) && isAssignable(plain, type, types) && (mayBeNull !== true || isNull)) {
-    return field.text
-  }
-  const wanted = `${mayBeNull === true ? "maybe " : ""}${showType(type)}`
+  const is = (one: Type): boolean => isAssignable(one, plain, types) && isAssignable(plain, one, types)
+  if ((is(type) || (or !== undefined && is(or))) && (mayBeNull !== true || isNull)) return field.text
+  const wanted = `${mayBeNull === true ? "maybe " : ""}${showType(type)}${or === undefined ? "" : ` or ${showType(or)}`}`
   checking.report("type-mismatch", path, expression, `Expected ${wanted}, found ${showType(found)}`)
   return undefined
 }

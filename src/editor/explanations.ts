@@ -552,7 +552,8 @@ const propertyTexts: {
     history:
       "The field of `input` that takes the messages before it, of type `[{ role: enum { user, assistant }, text: string }]`.",
     system: "The `maybe string` field of `input` that takes the system text of the request.",
-    files: "The `[string]` field of `input` that takes images and files as URLs. They are not fetched.",
+    files:
+      "The `[file]` field of `input` that takes images, sound and files; or a `[string]` field, which takes their URLs and fetches nothing.",
   },
   release: {
     share: "The share of the runs by name that the candidate takes, from 0 to 1; none if left out.",

@@ -124,7 +124,7 @@ function ofDeliveries(transit: MemoryBounds | undefined): MemoryBounds | undefin
 
 /** A file may take its time. */
 function streamsIn({ method, url }: IncomingMessage): boolean {
-  return method === "POST" && /^\/files\/?(?:\?|$)/.test(url ?? "")
+  return method === "POST" && /^(?:\/v1)?\/files\/?(?:\?|$)/.test(url ?? "")
 }
 
 function aliased(url: string): string {

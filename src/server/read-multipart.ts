@@ -8,9 +8,18 @@ export interface FormFile {
 }
 
 const mostHeadBytes = 8 * 1024
+/** Parts before the file. */
+const mostOthers = 10
 
-/** The one part `file` of a form, whose contents stream. Throws an `HttpError`, also while the body is read. */
-export async function readFormFile(contentType: string, body: AsyncIterable<Uint8Array>): Promise<FormFile> {
+/**
+ * The one part `file` of a form, whose contents stream. `others`: the form may have small parts beside it, which are not looked at. Throws an
+ * `HttpError`, also while the body is read.
+ */
+export async function readFormFile(
+  contentType: string,
+  body: AsyncIterable<Uint8Array>,
+  others = false,
+): Promise<FormFile> {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType) ?? []
   const boundary = quoted ?? plain
   if (boundary === undefined) throw broken("its boundary is missing")
@@ -31,16 +40,34 @@ export async function readFormFile(contentType: string, body: AsyncIterable<Uint
     at = held.indexOf(opening)
   }
   held = held.subarray(at + opening.length)
-  let end = held.indexOf("\r\n\r\n")
-  while (end < 0) {
-    if (held.length > mostHeadBytes || !(await more())) throw broken("the head of its part is not whole")
-    end = held.indexOf("\r\n\r\n")
+  let head = await nextHead()
+  for (let before = 0; others && nameIn(head) !== "file"; before++) {
+    if (before === mostOthers) throw broken("it has too many parts")
+    let over = held.indexOf(separator)
+    while (over < 0) {
+      if (held.length > mostHeadBytes || !(await more())) throw broken("it has no part named `file`")
+      over = held.indexOf(separator)
+    }
+    held = held.subarray(over + separator.length)
+    while (held.length < 2) if (!(await more())) throw broken("it is not whole")
+    if (held[0] !== 0x0d || held[1] !== 0x0a) throw broken("it has no part named `file`")
+    held = held.subarray(2)
+    head = await nextHead()
   }
-  const head = held.subarray(0, end).toString("utf8")
-  held = held.subarray(end + 4)
   const disposition = headerOf(head, "content-disposition") ?? ""
-  if (parameterOf(disposition, "name") !== "file") throw broken("it must have one part, named `file`")
+  if (nameIn(head) !== "file") throw broken("it must have one part, named `file`")
   return { name: fileNameIn(disposition), media_type: headerOf(head, "content-type"), body: contents() }
+
+  async function nextHead(): Promise<string> {
+    let end = held.indexOf("\r\n\r\n")
+    while (end < 0) {
+      if (held.length > mostHeadBytes || !(await more())) throw broken("the head of its part is not whole")
+      end = held.indexOf("\r\n\r\n")
+    }
+    const text = held.subarray(0, end).toString("utf8")
+    held = held.subarray(end + 4)
+    return text
+  }
 
   async function* contents(): AsyncGenerator<Uint8Array, void> {
     for (;;) {
@@ -59,7 +86,12 @@ export async function readFormFile(contentType: string, body: AsyncIterable<Uint
       if (!(await more())) throw broken("it is not whole")
     }
     while (held.length < 2) if (!(await more())) throw broken("it is not whole")
-    if (held[0] !== 0x2d || held[1] !== 0x2d) throw broken("it must have one part, named `file`")
+    const isLast = held[0] === 0x2d && held[1] === 0x2d
+    if (!isLast && !others) throw broken("it must have one part, named `file`")
+    for (let after = held.length; !isLast && (await more()); held = Buffer.alloc(0)) {
+      after += held.length
+      if (after > mostOthers * mostHeadBytes) throw broken("what follows its file is too large")
+    }
     // What follows is no part of the form.
     held = Buffer.alloc(0)
     while (await more()) held = Buffer.alloc(0)
@@ -82,6 +114,11 @@ export function fileNameIn(disposition: string): string | null {
   const bytes = Buffer.from(name, "latin1")
   const isBytes = !/[^\p{Cc}\x20-\xff]/u.test(name)
   return isBytes && bytes.toString("utf8").includes("\uFFFD") === false ? bytes.toString("utf8") : name
+}
+
+/** The name of a part. */
+function nameIn(head: string): string | null {
+  return parameterOf(headerOf(head, "content-disposition") ?? "", "name")
 }
 
 function parameterOf(header: string, name: string): string | null {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { mcp } from "../../api/operations.ts"
+import { chatFileRoutes } from "../protocols/openai/files.ts"
 import { chatCompletionRoute } from "../protocols/openai/chat-completions.ts"
 import { modelRoutes } from "../protocols/openai/models.ts"
 import { responseRoutes } from "../protocols/openai/responses.ts"
@@ -52,6 +53,7 @@ export function allRoutes(app: FastifyInstance, parts: RouteDependencies, option
   modelRoutes(app, parts)
   chatCompletionRoute(app, parts)
   responseRoutes(app, parts)
+  chatFileRoutes(app, parts, isOpenToAll)
   if (server.mcp !== null) {
     const bug = (error: unknown): void => logBug(error, mcp.path)
     mcpRoutes(app, { route: server.mcp, transit, answers: parts.answers, explained, bug })

@@ -20,15 +20,9 @@ const silenceMs = 60_000
 
 /** Routes of files. Contents stream in both directions. */
 export function fileRoutes(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
-  const files = (): Files => {
-    if (parts.files === null) throw refuse("not_found", "This service keeps no files (WIRE_FILES is none)")
-    return parts.files
-  }
+  const files = (): Files => filesOf(parts)
 
-  void app.register(async (scope) => {
-    // The body of any type is the file.
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser("*", (_request, body, done) => done(null, body))
+  takingFiles(app, (scope) => {
     serve(scope, api.sendFile, async (request, reply) => {
       const caller = callerOf(request)
       const length = announcedBytes(request)
@@ -87,6 +81,21 @@ export function fileRoutes(app: FastifyInstance, parts: RouteDependencies, isOpe
   })
 }
 
+/** Routes whose body, of any type, is a file. */
+export function takingFiles(app: FastifyInstance, routes: (scope: FastifyInstance) => void): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser("*", (_request, body, done) => done(null, body))
+    routes(scope)
+  })
+}
+
+/** The files of the service. Throws an `HttpError` where it keeps none. */
+export function filesOf({ files }: RouteDependencies): Files {
+  if (files === null) throw refuse("not_found", "This service keeps no files (WIRE_FILES is none)")
+  return files
+}
+
 interface SentFile {
   readonly name: string | null
   readonly media_type: string | null
@@ -102,12 +111,12 @@ async function sentFile(request: FastifyRequest): Promise<SentFile> {
 }
 
 /** Where a file is refused before its end, the rest is read and forgotten: a client that still writes would not see the answer. */
-function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
+export function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
   return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([])
 }
 
 /** A file of another caller is reported as not found. */
-async function ownFile(
+export async function ownFile(
   files: Files,
   request: FastifyRequest<{ Params: { readonly file_id: string } }>,
 ): Promise<StoredFile> {
@@ -116,7 +125,7 @@ async function ownFile(
   return file
 }
 
-function noSuchFile(): HttpError {
+export function noSuchFile(): HttpError {
   return refuse("not_found", "There is no such file")
 }
 

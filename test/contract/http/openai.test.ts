@@ -67,6 +67,15 @@ chat { message: input.question reply: output.text }
 output { text: "You said {{ input.question }}" }
 `
 
+/** Reads the files that it is given. */
+const reader = `
+input { question: string  files: [file] }
+chat { message: input.question files: input.files reply: output.text }
+output {
+  text: join(["{{ f.name }} {{ f.media_type }} {{ f.bytes }}" for f in input.files], "; ")
+}
+`
+
 const asks = `
 input { question: string }
 ask review { question: "Really {{ input.question }}?" output { yes: boolean } }
@@ -143,6 +152,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
     "support.wire": chatOf("demo"),
     "tickets/echo.wire": echo,
     "plain.wire": plain,
+    "reader.wire": reader,
     "asks.wire": asks,
     "asks-much.wire": asksMuch,
     "asks-twice.wire": asksTwice,
@@ -206,6 +216,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
       "halves",
       "held",
       "plain",
+      "reader",
       "rejected",
       "support",
       "tickets/echo",
@@ -311,6 +322,97 @@ describe("workflows as models of OpenAI's APIs", async () => {
       })
     })
 
+    it("take files as files, by their id in this service, by data and with their names", async () => {
+      const { id: file_id } = await client.files.create({
+        file: await OpenAI.toFile(Buffer.from("Owls hear mice."), "owls.txt", { type: "text/plain" }),
+        purpose: "user_data",
+      })
+      const text = Buffer.from("Mice hear owls.").toString("base64")
+      const wave = Buffer.from("RIFF0000WAVE").toString("base64")
+      const { choices } = await client.chat.completions.create({
+        model: "reader",
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "Read." },
+              { type: "file", file: { file_id } },
+              { type: "file", file: { filename: "mice.md", file_data: `data:text/plain;base64,${text}` } },
+              { type: "input_audio", input_audio: { data: wave, format: "wav" } },
+              {
+                type: "image_url",
+                image_url: { url: `data:image/svg+xml;base64,${Buffer.from("<svg/>").toString("base64")}` },
+              },
+            ],
+          },
+        ],
+      })
+      assert.equal(
+        choices[0]?.message.content,
+        "owls.txt text/plain 15; mice.md text/plain 15; file audio/wav 12; file image/svg+xml 6",
+      )
+      const said = await client.responses.create({
+        model: "reader",
+        input: [
+          {
+            role: "user",
+            content: [
+              { type: "input_text", text: "Read." },
+              { type: "input_file", file_id },
+              { type: "input_image", file_id, detail: "auto" },
+              { type: "input_file", filename: "mice.txt", file_data: `data:;base64,${text}` },
+            ],
+          },
+        ],
+      })
+      assert.equal(said.output_text, "owls.txt text/plain 15; owls.txt text/plain 15; mice.txt text/plain 15")
+      const unknown = client.responses.create({
+        model: "reader",
+        input: [{ role: "user", content: [{ type: "input_file", file_id: "file-1" }] }],
+      })
+      await assert.rejects(unknown, refusedWith(422, "input.files[0]", "input_error"))
+    })
+
+    it("send, list, get and delete files", async () => {
+      const create = async (name: string, contents: string) =>
+        client.files.create({ purpose: "assistants", file: await OpenAI.toFile(Buffer.from(contents), name) })
+      const [one, two] = [await create("one.bin", "1"), await create("two.bin", "22")]
+      assert.deepEqual([two.object, two.bytes, two.filename, two.status], ["file", 2, "two.bin", "processed"])
+      assert.match(two.id, /^file_[0-9a-f]{32}$/)
+      const listed = await collect(client.files.list({ limit: 1 }))
+      assert.deepEqual(
+        listed.slice(0, 2).map(({ id }) => id),
+        [two.id, one.id],
+      )
+      assert.equal((await client.files.retrieve(one.id)).filename, "one.bin")
+      assert.equal(await (await client.files.content(two.id)).text(), "22")
+      const bob = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: "bob-key", maxRetries: 0 })
+      await assert.rejects(bob.files.retrieve(one.id), OpenAI.NotFoundError)
+      await assert.rejects(bob.files.list({ after: one.id }), refusedWith(400, "after", "invalid_request_error"))
+      assert.deepEqual(await client.files.delete(one.id), { id: one.id, object: "file", deleted: true })
+      await assert.rejects(client.files.content(one.id), OpenAI.NotFoundError)
+      const post = (type: string, body: string): Promise<Response> =>
+        fetch(`${service.url}/v1/files`, {
+          method: "POST",
+          headers: { authorization: "Bearer ann-key", "content-type": type },
+          body,
+        })
+      assert.equal((await post("text/plain", "x")).status, 400)
+      const part = (name: string, contents: string, more = ""): string =>
+        `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${contents}\r\n`
+      const form = "multipart/form-data; boundary=b"
+      const named = '; filename="a.txt"'
+      const whole = await post(form, `${part("purpose", "")}${part("file", "abc", named)}${part("more", "x")}--b--\r\n`)
+      const stored = (await whole.json()) as { filename: string; bytes: number }
+      assert.deepEqual([whole.status, stored.filename, stored.bytes], [200, "a.txt", 3])
+      assert.equal((await post(form, `${part("purpose", "x")}--b--\r\n`)).status, 400)
+      assert.equal((await post(form, part("purpose", "x".repeat(20_000)))).status, 400)
+      assert.equal(
+        (await post(form, `${part("file", "abcd", named)}${part("more", "x".repeat(200_000))}--b--\r\n`)).status,
+        400,
+      )
+    })
+
     it("name what is ignored", async () => {
       const { response } = await client.chat.completions
         .create({
@@ -369,7 +471,7 @@ describe("workflows as models of OpenAI's APIs", async () => {
       )
       const file = { type: "file", file: { file_id: "file-1" } }
       await assert.rejects(
-        create({ messages: [{ role: "user", content: [file] }] }),
+        create({ model: "tickets/echo", metadata: { level: "1" }, messages: [{ role: "user", content: [file] }] }),
         refusedWith(400, "messages[0].content[0].file.file_id", "invalid_request_error"),
       )
       await assert.rejects(create({ model: "nope" }), refusedWith(404, "model", "model_not_found"))

@@ -59,7 +59,7 @@ async function begin(
 ): Promise<Begun> {
   const { plan, chat } = workflow
   const source = replySource(plan)
-  const input = inputOf(chat, readTurn(body), othersFrom(plan, chat, body))
+  const input = inputOf(plan, chat, readTurn(body), othersFrom(plan, chat, body))
   const asked = { deltas: source !== null, chat: { api: "ag-ui", store: false, background: false } } as const
   const run = await chatRun(parts, request, workflow, input, asked)
   const { run_id, key } = await admitRun(parts, request, plan, run)

@@ -4,7 +4,7 @@ import { nullable } from "../../../types/relations.ts"
 import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import { refuseAt, type HttpError } from "../../http-error.ts"
-import { otherFields, type ChatMessage, type ChatTurn } from "../chat/chat-input.ts"
+import { otherFields, type ChatFile, type ChatMessage, type ChatTurn } from "../chat/chat-input.ts"
 
 export interface AgUiRequest {
   readonly threadId: string
@@ -26,7 +26,7 @@ export interface Resume {
 /** The messages of a request. The last of the user's counts; what came after it is of no interest to a workflow. */
 export function readTurn({ messages }: AgUiRequest): ChatTurn {
   const system: string[] = []
-  const said: (ChatMessage & { readonly files: readonly string[] })[] = []
+  const said: (ChatMessage & { readonly files: readonly ChatFile[] })[] = []
   for (const [index, message] of messages.entries()) {
     const place = `messages[${index}]`
     if (!isJsonObject(message)) throw wrong(place, `\`${place}\` must be an object`)
@@ -47,21 +47,24 @@ export function readTurn({ messages }: AgUiRequest): ChatTurn {
   }
 }
 
-function readContent(content: JsonValue | undefined, place: string): { text: string; files: readonly string[] } {
+function readContent(content: JsonValue | undefined, place: string): { text: string; files: readonly ChatFile[] } {
   if (content === undefined || content === null) return { text: "", files: [] }
   if (typeof content === "string") return { text: content, files: [] }
   if (!Array.isArray(content)) throw wrong(place, `\`${place}\` must be a string or a list`)
   const texts: string[] = []
-  const files: string[] = []
+  const files: ChatFile[] = []
   for (const [index, part] of content.entries()) {
     if (!isJsonObject(part)) throw wrong(`${place}[${index}]`, `\`${place}[${index}]\` must be an object`)
     if (part["type"] === "text" && typeof part["text"] === "string") texts.push(part["text"])
-    else files.push(urlOf(part["source"], `${place}[${index}].source`))
+    else files.push(fileIn(part["source"], `${place}[${index}].source`))
   }
   return { text: texts.join("\n"), files }
 }
 
-/** Passed on as it is, never fetched. */
+function fileIn(source: JsonValue | undefined, place: string): ChatFile {
+  return { place, url: urlOf(source, place), name: null }
+}
+
 function urlOf(source: JsonValue | undefined, place: string): string {
   if (isJsonObject(source) && typeof source["value"] === "string") {
     const { type, value, mimeType } = source

@@ -2,10 +2,11 @@ import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import type { ChatFields } from "../../../check/program.ts"
 import type { Plan } from "../../../plan/plan-shape.ts"
 import { wireError } from "../../../ports/run-failure.ts"
+import { holdsFile } from "../../../types/holds-file.ts"
 import { nullable, resolve, withoutNull } from "../../../types/relations.ts"
 import type { Field } from "../../../types/types.ts"
 import { validateValue } from "../../../types/validate-value.ts"
-import { HttpError } from "../../http-error.ts"
+import { HttpError, refuse } from "../../http-error.ts"
 
 export interface ChatMessage {
   readonly role: "user" | "assistant"
@@ -17,22 +18,47 @@ export interface ChatTurn {
   readonly message: string
   readonly history: readonly ChatMessage[]
   readonly system: string | null
-  readonly files: readonly string[]
+  readonly files: readonly ChatFile[]
 }
+
+/** A file of a message: by a `data:` or `https:` URL, or by the id that it has in this service. */
+export type ChatFile = {
+  /** Where the request has it. */
+  readonly place: string
+} & ({ readonly url: string; readonly name: string | null } | { readonly file_id: string })
 
 /** The input of a run that answers the turn. `others`: the input fields that are not part of the conversation. */
 export function inputOf(
+  { input, types }: Plan,
   { message, history, system, files }: ChatFields,
   turn: ChatTurn,
   others: JsonObject,
 ): JsonObject {
+  const given = input.fields.find(({ name }) => name === files)
+  const takesFiles = given !== undefined && holdsFile(given.type, types)
   return {
     ...others,
     [message]: turn.message,
     ...(history === undefined ? {} : { [history]: turn.history.map(({ role, text }) => ({ role, text })) }),
     ...(system === undefined ? {} : { [system]: turn.system }),
-    ...(files === undefined ? {} : { [files]: [...turn.files] }),
+    ...(files === undefined ? {} : { [files]: turn.files.map((file) => fileOf(file, takesFiles)) }),
   }
+}
+
+/** The value of an input field of type `file`, or the URL for one that takes strings. */
+function fileOf(file: ChatFile, takesFiles: boolean): JsonValue {
+  if ("file_id" in file) {
+    if (takesFiles) return { file_id: file.file_id }
+    const message = "The workflow takes the addresses of files as strings: send a data: or https: URL"
+    throw refuse("invalid_request", message, [{ path: file.place, message, code: "invalid_request_error" }])
+  }
+  const { url, name } = file
+  if (!takesFiles) return url
+  if (!/^data:/i.test(url)) return { url }
+  const [head, media_type = ""] =
+    name === null ? [] : (/^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(url.slice(0, 1024)) ?? [])
+  if (head === undefined) return url
+  return { data: url.slice(head.length), name, ...(media_type !== "" && { media_type }) }
 }
 
 /** The input fields that are not part of the conversation. */

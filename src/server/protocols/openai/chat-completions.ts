@@ -53,7 +53,7 @@ export function chatCompletionRoute(app: FastifyInstance, parts: RouteDependenci
     const { turn, ignores } = readMessages(messages, "messages", chat, null)
     const ignored = [...(ignores ? ["messages"] : []), ...ignoredFields(body)]
     const source = isStream ? replySource(plan) : null
-    const input = inputOf(chat, turn, othersFromTexts(plan, chat, metadata))
+    const input = inputOf(plan, chat, turn, othersFromTexts(plan, chat, metadata))
     const asked = { deltas: source !== null, chat: { api: "chat", store: false, background: false } } as const
     const run = await chatRun(parts, request, workflow, input, asked)
     const { run_id, key, replayed } = await admitRun(parts, request, plan, run)

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../../base/json-value.ts"
 import type { ChatFields } from "../../../check/program.ts"
-import type { ChatMessage, ChatTurn } from "../chat/chat-input.ts"
+import type { ChatFile, ChatMessage, ChatTurn } from "../chat/chat-input.ts"
 import { given, wrongField } from "./fields.ts"
 
 export interface ReadMessages {
@@ -12,7 +12,7 @@ export interface ReadMessages {
 
 interface Content {
   readonly text: string
-  readonly files: readonly string[]
+  readonly files: readonly ChatFile[]
 }
 
 /**
@@ -85,12 +85,12 @@ function readContent(content: JsonValue | undefined, place: string): Content {
   if (typeof content === "string") return { text: content, files: [] }
   if (!Array.isArray(content)) throw wrongField(`${place}.content`, `\`${place}.content\` must be a string or a list`)
   const texts: string[] = []
-  const files: string[] = []
+  const files: ChatFile[] = []
   for (const [index, part] of content.entries()) readPart(part, `${place}.content[${index}]`, texts, files)
   return { text: texts.join("\n"), files }
 }
 
-function readPart(part: JsonValue, place: string, texts: string[], files: string[]): void {
+function readPart(part: JsonValue, place: string, texts: string[], files: ChatFile[]): void {
   if (!isJsonObject(part)) throw wrongField(place, `\`${place}\` must be an object`)
   const type = textOf(part["type"], `${place}.type`)
   switch (type) {
@@ -102,21 +102,21 @@ function readPart(part: JsonValue, place: string, texts: string[], files: string
       return void texts.push(textOf(part["refusal"], `${place}.refusal`))
     case "image_url": {
       const image = part["image_url"]
-      const url = isJsonObject(image) ? image["url"] : image
-      return void files.push(urlOf(url, `${place}.image_url`))
+      return void files.push(byUrl(isJsonObject(image) ? image["url"] : image, `${place}.image_url`))
     }
     case "input_image":
-      refuseFileId(part, place)
-      return void files.push(urlOf(part["image_url"], `${place}.image_url`))
+      return void files.push(byId(part, place) ?? byUrl(part["image_url"], `${place}.image_url`))
     case "file": {
       const file = part["file"]
       if (!isJsonObject(file)) throw wrongField(`${place}.file`, `\`${place}.file\` must be an object`)
-      refuseFileId(file, `${place}.file`)
-      return void files.push(urlOf(file["file_data"], `${place}.file.file_data`))
+      return void files.push(byId(file, `${place}.file`) ?? byUrl(file["file_data"], `${place}.file.file_data`, file))
     }
-    case "input_file":
-      refuseFileId(part, place)
-      return void files.push(urlOf(given(part, "file_url") ?? part["file_data"], `${place}.file_data`))
+    case "input_file": {
+      const url = given(part, "file_url") ?? part["file_data"]
+      return void files.push(byId(part, place) ?? byUrl(url, `${place}.file_data`, part))
+    }
+    case "input_audio":
+      return void files.push(audioIn(part["input_audio"], `${place}.input_audio`))
     default:
       throw wrongField(`${place}.type`, `\`${type.slice(0, 50)}\` is not a kind of content that a workflow takes`)
   }
@@ -127,13 +127,25 @@ function textOf(text: JsonValue | undefined, place: string): string {
   throw wrongField(place, `\`${place}\` must be a string`)
 }
 
-function refuseFileId(part: JsonObject, place: string): void {
-  if (given(part, "file_id") === undefined) return
-  throw wrongField(`${place}.file_id`, "Files that were uploaded are not known here: send a data: or https: URL")
+/** A file that this service keeps; null where the part names none. */
+function byId(part: JsonObject, place: string): ChatFile | null {
+  const file_id = given(part, "file_id")
+  return file_id === undefined ? null : { place: `${place}.file_id`, file_id: textOf(file_id, `${place}.file_id`) }
 }
 
-/** Passed on as it is, never fetched. */
-function urlOf(url: JsonValue | undefined, place: string): string {
-  if (typeof url === "string" && /^(?:data:|https:\/\/)/i.test(url)) return url
-  throw wrongField(place, `\`${place}\` must be a data: or https: URL`)
+/** `named`: has the name of the file. */
+function byUrl(url: JsonValue | undefined, place: string, named: JsonObject = {}): ChatFile {
+  if (typeof url !== "string" || !/^(?:data:|https:\/\/)/i.test(url))
+    throw wrongField(place, `\`${place}\` must be a data: or https: URL`)
+  const name = given(named, "filename")
+  return { place, url, name: typeof name === "string" ? name : null }
+}
+
+function audioIn(audio: JsonValue | undefined, place: string): ChatFile {
+  if (!isJsonObject(audio)) throw wrongField(place, `\`${place}\` must be an object`)
+  const data = textOf(audio["data"], `${place}.data`)
+  const format = textOf(audio["format"], `${place}.format`)
+  if (format !== "wav" && format !== "mp3")
+    throw wrongField(`${place}.format`, `\`${place}.format\` must be wav or mp3`)
+  return { place, url: `data:audio/${format === "mp3" ? "mpeg" : "wav"};base64,${data}`, name: null }
 }

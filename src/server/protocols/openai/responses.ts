@@ -157,7 +157,7 @@ async function create(
   if (earlier !== null && chat.history === undefined) ignored.push("previous_response_id")
   const whole: ChatTurn =
     earlier === null ? turn : { ...turn, history: [...history, ...turn.history].slice(-2 * maxPairs) }
-  const input = inputOf(chat, whole, othersFromTexts(plan, chat, metadata))
+  const input = inputOf(plan, chat, whole, othersFromTexts(plan, chat, metadata))
   // A run that waits may be asked for a stream with its next message.
   const deltas = source !== null && (isStream || (store && mayWait(plan)))
   const run = await chatRun(parts, request, workflow, input, { deltas, chat: asked })
