@@ -68,8 +68,10 @@ function fromDataUrl(text: string): GivenFile | null {
   return isBase64(data) ? { kind: "data", data, media_type: mediaType === "" ? null : mediaType, name: null } : null
 }
 
+/** Padding may be left out. One character alone at the end is a text that was cut off. */
 function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+  const [, data = "", padding = ""] = /^([A-Za-z0-9+/]*)(={0,2})$/.exec(text) ?? [undefined, "?"]
+  return data !== "?" && data.length % 4 !== 1 && (padding === "" || (data.length + padding.length) % 4 === 0)
 }
 
 /** A reference to a file of the service where other assets have an address: nothing outside is called by it. */

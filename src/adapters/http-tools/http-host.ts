@@ -15,6 +15,7 @@ import type {
   ToolAnswer,
   ToolHost,
 } from "../../ports/tools.ts"
+import { holdsFile } from "../../types/holds-file.ts"
 import { parseJson, whyUnread } from "../../run/values/parse-json.ts"
 import { turnToParse } from "../model-turn/turn-for.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
@@ -52,6 +53,8 @@ interface OpenTool {
   readonly http: ImportedHttp
   readonly api: ApiServer
   readonly hosted: HostedTool
+  /** Its output has a file: an answer that is not JSON is one. */
+  readonly givesFile: boolean
 }
 
 /** Answers that may be different when the request is sent again. */
@@ -84,7 +87,8 @@ class HttpSession implements HostSession {
     for (const tool of tools) {
       const api = byName.get(tool.server)
       if (tool.http === undefined || api === undefined) continue
-      this.#open.set(tool.name, { http: tool.http, api, hosted: httpTool(tool, tool.http, types) })
+      const givesFile = tool.output !== null && holdsFile(tool.output, types)
+      this.#open.set(tool.name, { http: tool.http, api, hosted: httpTool(tool, tool.http, types), givesFile })
     }
     this.tools = new Map([...this.#open].map(([name, { hosted }]) => [name, hosted]))
   }
@@ -115,7 +119,7 @@ class HttpSession implements HostSession {
       const arrival = this.#watch.arrivals?.open(signal)
       try {
         const response = await this.#attempt(egress, http, { ...request, headers }, api.timeoutMs, signal, arrival)
-        if (retry >= most || !passing.has(response.status)) return await answerOf(http, response, arrival)
+        if (retry >= most || !passing.has(response.status)) return await answerOf(open, request.url, response, arrival)
         retryAfterMs = readRetryAfter(response.headers, clock.now())
       } catch (error) {
         const isBroken = error instanceof EgressFailure && isPassing(error)
@@ -255,7 +259,8 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 }
 
 async function answerOf(
-  { method, status: asStatus }: ImportedHttp,
+  { http: { method, status: asStatus }, givesFile }: OpenTool,
+  url: string,
   answered: Answered,
   arrival: Arrival | undefined,
 ): Promise<ToolAnswer> {
@@ -278,6 +283,19 @@ async function answerOf(
     return { structured: { status, headers: shown, body: value }, text: "", is_error: false, http, isLowerCase: true }
   }
   if (isError(status)) return problem(decode(bytes, type, false) ?? "", adviceFor(status, headers))
+  if (givesFile && bytes.length > 0 && !isJsonType(type)) {
+    const [media_type = ""] = type.split(";", 1)
+    const media = /^[\w.+-]+\/[\w.+-]+$/.test(media_type.trim()) ? media_type.trim() : "application/octet-stream"
+    // Its name is the last part of the path: what stands behind that may be secret.
+    const uri = `file://${URL.parse(url)?.pathname ?? "/"}`
+    const file = {
+      type: "file",
+      media_type: media,
+      url: `data:${media};base64,${bytes.toString("base64")}`,
+      uri,
+    } as const
+    return { text: "", parts: [file], is_error: false, http }
+  }
   let value: JsonValue | undefined = null
   if (bytes.length > 0) {
     const text = decode(bytes, type, true)

@@ -21,6 +21,8 @@ import { resolveEndpoint } from "../context/backends.ts"
 import { originOf } from "./server-of.ts"
 import { callStored, callWithLease, type RunContext } from "../context/run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
+import { keepToolFiles, placeBlobs } from "./answer-files.ts"
+import { holdsFile } from "../../types/holds-file.ts"
 import { mcpAskRounds, runShownBytes } from "../../base/limits.ts"
 
 /** One call of a tool, a model's or the workflow's own. */
@@ -165,17 +167,19 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     if (sent.isLowerCase === true) running.redactor.alsoHideLowerCase()
     const clean = running.redactor.redact(sent)
     if (work !== null) await work.turn()
-    const result = readAnswer(clean, plan, hosted, running)
-    if (!result.fits) {
-      return end(`${tool}: ${cutText(result.message, 1000)}`, result.message, clean.http)
-    }
+    const type = plan.output !== null && holdsFile(plan.output, running.plan.types) ? plan.output : null
+    const placed = type === null || clean.is_error ? clean : placeBlobs(clean, type, running.plan.types)
+    const read = readAnswer(placed, plan, hosted, running)
+    if (!read.fits) return end(`${tool}: ${cutText(read.message, 1000)}`, read.message, clean.http)
+    const stored = type === null ? read : await keepToolFiles(running, read.value, { path, tool, callId, type })
+    if ("problem" in stored) return end(`${tool}: ${stored.problem}`, stored.problem, clean.http)
     if (work !== null) await work.turn()
-    const asShown = shown(result.value)
+    const asShown = shown(stored.value)
     const duration_ms = ports.clock.now() - startedAt
-    const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
-    running.content?.gave(callId, tool, by, result.value)
+    const parts = call.answersModel && placed.parts !== undefined ? { parts: placed.parts } : {}
+    running.content?.gave(callId, tool, by, stored.value)
     const kept = {
-      ...(asShown === result.value ? {} : { result: result.value }),
+      ...(asShown === stored.value ? {} : { result: stored.value }),
       ...parts,
       ...running.requests?.endCall(callId),
     }
@@ -185,7 +189,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
       Object.keys(kept).length === 0 ? undefined : kept,
     )
     if (work !== null) await work.turn()
-    return { kind: "completed", result: result.value, ...parts }
+    return { kind: "completed", result: stored.value, ...parts }
   } finally {
     work?.end()
   }
