@@ -66,7 +66,7 @@ export function Fault({ error, run }: FaultProps) {
         <button
           type="button"
           class="button outlined"
-          title="A .test.wire file that plays this run again: it fails until the workflow is changed"
+          title="A .test.wire file that plays this run again, and expects its error"
           onClick={() => void downloadTest(run)}
         >
           <Icon name="download" />

@@ -17,12 +17,13 @@ export interface RunToTest {
 
 /** What a test of this run is called. */
 export function titleOfTest(run_id: string, status: RunState["status"]): string {
-  return `run ${run_id.slice(0, 8)} ${status === "completed" ? "gives the same" : "does not fail"}`
+  const end = status === "completed" ? "gives the same" : status === "failed" ? "fails in the same way" : "completes"
+  return `run ${run_id.slice(0, 8)} ${end}`
 }
 
 /**
- * A `test` that plays a run again: with its input, and with what each step, tool and person gave. A run that failed fails again, until the
- * workflow is changed; one that completed expects the same output.
+ * A `test` that plays a run again: with its input, and with what each step, tool and person gave. It expects the output of the run, or the
+ * kind and the place of its error.
  */
 export function testOfRun({ title, input, state }: RunToTest): string {
   const lines = [...(Object.keys(input).length === 0 ? [] : [inputLines(input), ""]), ...givenOf(state)]
@@ -31,13 +32,22 @@ export function testOfRun({ title, input, state }: RunToTest): string {
       ? Object.entries(isJsonObject(state.output) ? state.output : {}).map(([name, value]) =>
           expected(`output${member(name)}`, value),
         )
-      : [
-          `// The run failed: ${(state.error?.message ?? "it was cancelled").replaceAll(/\s+/g, " ")}`,
-          "// This test fails as long as the workflow does.",
-          "expect duration_ms >= 0",
-        ]
+      : state.error == null
+        ? ["// The run was cancelled: say here what is expected of it.", "expect duration_ms >= 0"]
+        : failureLines(state.error)
   const body = [...lines, ...(lines.length === 0 ? [] : [""]), ...end].join("\n")
   return `test ${quoteText(title)} {\n${indent(body)}\n}\n`
+}
+
+function failureLines({ kind, message, issues }: WireError): string[] {
+  // A step whose failure is given has no items and requirements.
+  const step = issues[0]?.path.split("[")[0]?.replace(/\.require$/, "")
+  return [
+    `// The run failed: ${message.replaceAll(/\s+/g, " ")}`,
+    "// Once the workflow is repaired, this test fails: expect its output then.",
+    `expect error.kind == ${quoteText(kind)}`,
+    ...(step === undefined ? [] : [`expect error.issues[0].path contains ${quoteText(step)}`]),
+  ]
 }
 
 /** A file is compared by what can be read of it: its id differs from run to run. */

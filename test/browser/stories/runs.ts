@@ -342,15 +342,15 @@ output {
       const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
       assert.equal(drawn, await colour("failed"))
     })
-    // One click makes a test of it, which fails until the workflow is changed.
+    // One click makes a test of it, which expects the error.
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       fault.getByRole("button", { name: "Download as test" }).click(),
     ])
     assert.match(download.suggestedFilename(), /\.test\.wire$/)
     const file = readFileSync(await download.path(), "utf8")
-    assert.match(file, /^test "run [\w-]{8} does not fail" \{\n/)
-    assert.match(file, /agent\.each/)
+    assert.match(file, /^test "run [\w-]{8} fails in the same way" \{\n/)
+    assert.match(file, /expect error\.kind == "[a-z_]+"\n +expect error\.issues\[0\]\.path contains "agent\.each"/)
     await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
     await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
     await details.getByRole("button", { name: "Close details" }).click()
