@@ -140,7 +140,10 @@ output { text: ${loop === "" ? "agent.greet.text" : "agent.greet.*.text"} }
       const added = await wire(folder, "test", "add", run_id)
       assert.equal(added.code, 0, added.err)
       assert.match(readFileSync(join(folder, "run.test.wire"), "utf8"), /given agent\.reply fails provider_error "/)
-      assert.match(readFileSync(join(folder, "run.test.wire"), "utf8"), /expect error\.issues\[0\]\.path contains "agent\.reply/)
+      assert.match(
+        readFileSync(join(folder, "run.test.wire"), "utf8"),
+        /expect error\.issues\[0\]\.path contains "agent\.reply/,
+      )
       assert.equal((await wire(folder, "test")).code, 0)
       const fixed = source
         .replace("agent reply {", "agent reply {\n    on_failure: skip")
