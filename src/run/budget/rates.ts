@@ -38,6 +38,7 @@ const eventAfterMs = 5_000
 /** The longest pause that a backend gets. */
 const maxPauseMs = 60_000
 const firstPauseMs = 500
+const statedProbeMs = 1_000
 /** Rates of a workflow that no call has named for so long are forgotten. */
 const statedForMs = 600_000
 /** Backends that are remembered, beyond those that calls use or wait for. */
@@ -50,9 +51,11 @@ interface Line {
   readonly everyone: StatedRates
   readonly callers: Map<string, StatedRates>
   pausedUntil: number
-  /** Pauses in a row whose length the backend did not say, and when the last of them began. */
+  /** Pauses in a row whose length the backend did not say, and when the last pause of any kind began. */
   strikes: number
   struckAt: number
+  /** After a pause one call goes ahead, and the next one after so long, until one of them is not refused. 0: all go. */
+  probeMs: number
   /** Calls under way or waiting. */
   inUse: number
 }
@@ -195,15 +198,24 @@ export class Rates {
     const { call, line } = waiter
     const entries = this.#windows(waiter).map((window) => window.begin(call.tokens))
     const began = this.#clock.monotonic()
+    if (line.probeMs > 0) line.pausedUntil = began + line.probeMs
     let over = false
+    let refused = false
     return {
-      holdBack: (ms) => this.#pause(line, ms, began),
+      holdBack: (ms) => {
+        refused = true
+        this.#pause(line, ms, began)
+      },
       ended: (tokens, answered) => {
         if (over) return
         over = true
         line.inUse--
         // An answer to a call that began before the last refusal says nothing about the time after it.
-        if (answered && began >= line.struckAt) line.strikes = 0
+        if (began > line.struckAt) {
+          if (answered) line.strikes = 0
+          if (line.probeMs > 0 && !refused) line.pausedUntil = 0
+          if (answered || !refused) line.probeMs = 0
+        }
         for (const entry of entries) entry.end(tokens)
         if (this.#count > 0) this.#serve()
       },
@@ -216,12 +228,12 @@ export class Rates {
    */
   #pause(line: Line, ms: number | null, began: number): void {
     const now = this.#clock.monotonic()
-    if (ms === null) {
-      if (began < line.struckAt) return
-      line.struckAt = now
-    }
-    const pauseMs = ms ?? firstPauseMs * 2 ** Math.min(line.strikes++, 7)
-    line.pausedUntil = Math.max(line.pausedUntil, now + Math.min(pauseMs, maxPauseMs))
+    if (ms === null && began < line.struckAt) return
+    line.struckAt = now
+    const pauseMs = Math.min(ms ?? firstPauseMs * 2 ** Math.min(line.strikes++, 7), maxPauseMs)
+    // The backend's own word is mostly right: then the others follow soon.
+    line.probeMs = ms === null ? pauseMs : Math.min(pauseMs, statedProbeMs)
+    line.pausedUntil = Math.max(line.pausedUntil, now + pauseMs)
   }
 
   /** Lets in all whose turn it is, and sleeps until the next may go. */
@@ -368,6 +380,7 @@ export class Rates {
       pausedUntil: 0,
       strikes: 0,
       struckAt: Number.NEGATIVE_INFINITY,
+      probeMs: 0,
       inUse: 0,
     }
     this.#lines.set(key, line)
