@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { formIn } from "../../src/log/elicitation-answer.ts"
 import type { Question } from "../../src/log/events.ts"
 import { answerProgress } from "../../src/log/reduce/answer-progress.ts"
+import { filesInValue } from "../../src/types/files-in-value.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { atField } from "../form/at-field.ts"
@@ -15,6 +16,7 @@ import { watchWhole } from "../shown-run/shown-run.ts"
 import { Icon } from "../ui/icon.tsx"
 import { ExactJson, ExactText } from "../ui/exact-json.tsx"
 import { JsonTree } from "../values/json-tree.tsx"
+import { StoredFile } from "../values/stored-file.tsx"
 import { showMoment } from "../ui/show.ts"
 import { VisibleText } from "../ui/visible-text.tsx"
 import type { StateName } from "../ui/state-words.ts"
@@ -263,6 +265,9 @@ function Expiry({ at }: { readonly at: string }) {
   )
 }
 
+/** More are in the JSON above them. */
+const maxFiles = 20
+
 function Show({ question }: { readonly question: Question }) {
   const { show } = question
   if (show === null) return null
@@ -273,10 +278,16 @@ function Show({ question }: { readonly question: Question }) {
       </p>
     )
   }
+  const files = filesInValue(show).slice(0, maxFiles)
   return (
-    <div class="question-show" tabIndex={0}>
-      <ExactJson label={`Shown with ${titleOf(question)}`} value={show} />
-    </div>
+    <>
+      <div class="question-show" tabIndex={0}>
+        <ExactJson label={`Shown with ${titleOf(question)}`} value={show} />
+      </div>
+      {files.map((file) => (
+        <StoredFile key={file.file_id} file={file} />
+      ))}
+    </>
   )
 }
 

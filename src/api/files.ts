@@ -91,7 +91,7 @@ export const getFile = route({
   group: "Files",
   summary: "The contents of a file",
   description:
-    "As a download that no page runs. `Range` and `If-None-Match` work. Of the caller's own files, others are 404; an operator's key reads no contents.",
+    "As a download that no page runs. `Range` and `If-None-Match` work. Of the caller's own files, and of those that an open question shows which the caller may answer; others are 404. An operator's key reads no contents.",
   headers: {
     Range: string({ description: "One range of bytes." }),
     "If-None-Match": string({ description: "`ETag` of an answer before." }),

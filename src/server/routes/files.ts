@@ -6,6 +6,7 @@ import { isoTime } from "../../base/iso-time.ts"
 import type { ByteRange } from "../../ports/files.ts"
 import type { StoredFile } from "../../ports/file-store.ts"
 import type { Files } from "../../run/files/files.ts"
+import { filesInValue } from "../../types/files-in-value.ts"
 import { callerOf, reaches } from "../caller-of.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { refuse, refuseAt, type HttpError } from "../http-error.ts"
@@ -34,7 +35,7 @@ export function fileRoutes(app: FastifyInstance, parts: RouteDependencies, isOpe
   })
 
   serve(app, api.getFile, async (request, reply) => {
-    const file = await ownFile(files(), request)
+    const file = await readableFile(parts, request)
     return sendContents(files(), file, request, reply)
   })
 
@@ -123,6 +124,37 @@ export async function ownFile(
   const file = await files.store.one(request.params.file_id)
   if (file === null || !reaches(request, file.caller)) throw noSuchFile()
   return file
+}
+
+/** Runs whose questions are looked at. */
+const maxRuns = 100
+/** More than a run has open. */
+const maxQuestions = 1_000
+
+/** One of the caller's, or one that an open question shows which the caller may answer. */
+async function readableFile(
+  parts: RouteDependencies,
+  request: FastifyRequest<{ Params: { readonly file_id: string } }>,
+): Promise<StoredFile> {
+  const { groups, store } = parts
+  const files = filesOf(parts)
+  const file = await files.store.one(request.params.file_id)
+  if (file === null) throw noSuchFile()
+  const caller = callerOf(request)
+  if (reaches(request, file.caller)) return file
+  // Only the members of a group answer questions of runs of others.
+  const runs = groups.of(caller).length === 0 ? [] : await files.store.runsOf(file.file_id)
+  for (const run_id of runs.slice(0, maxRuns)) {
+    const { found } = await store.questions.ofRun(run_id, maxQuestions, null)
+    const shows = found.some(
+      ({ question: { status, to, show } }) =>
+        status === "open" &&
+        groups.mayAnswer(caller, to, file.caller) &&
+        filesInValue(show).some(({ file_id }) => file_id === file.file_id),
+    )
+    if (shows) return file
+  }
+  throw noSuchFile()
 }
 
 export function noSuchFile(): HttpError {

@@ -14,6 +14,11 @@ const copies = `input { one: file  maybe_one: maybe file }
 output { one: input.one  more: [make_file("table.csv", "name,cost\\r\\n<b>tea</b>,3\\r\\n")] }
 `
 
+const asks = `dynamic { notice: make_file("notice.md", "# Notice: 3 months") }
+ask send { question: "Send it?"  show: { letter: dynamic.notice }  output { yes: boolean } }
+output { yes: ask.send.yes }
+`
+
 /** Drops a file on the zone that is there, as a person does from a folder. */
 async function drop(page: Page, name: string, type: string, contents: string): Promise<void> {
   const data = await page.evaluateHandle(
@@ -101,5 +106,18 @@ export function media(playground: Playground): void {
       .waitFor()
     assert.match(await status(page, /completed/), /completed/)
     await close()
+  })
+
+  test("a question shows the files that it is about", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    const complaints: string[] = []
+    await write(page, asks)
+    await page.getByRole("button", { name: "Run", exact: true }).click()
+    const card = page.getByRole("article")
+    await says(card.locator(".stored-file"), /notice\.md\s+18 B · text\/markdown/)
+    await says(card.getByRole("region", { name: "notice.md" }), /^# Notice: 3 months$/)
+    await lookAt(page, complaints, "story-")("files-question")
+    await close()
+    assert.deepEqual(complaints, [])
   })
 }

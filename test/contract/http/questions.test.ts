@@ -296,6 +296,37 @@ describe("groups", async () => {
   const answer = (name: string, run_id: string, id: string) =>
     service.post(`/execute/${run_id}/questions/${id}`, { answer: fits, by: "x" }, as(name))
 
+  it("members read the files that a question to them shows, while it is open", async () => {
+    const source = `
+input { contract: file  other: file }
+ask review {
+    question: "Sign?"
+    show: { title: "Lease", papers: [input.contract] }
+    to: "editors"
+    output { publish: boolean  note: maybe string }
+}
+output { publish: ask.review.publish }
+`
+    const input = { contract: "data:text/plain;base64,YWJj", other: "data:text/plain;base64,eHl6" }
+    const response = await service.post("/execute", { workflow_source: source, input }, as("ann"))
+    const waiting = (await response.json()) as Waiting
+    assert.equal(response.status, 202, JSON.stringify(waiting))
+    const { id, show } = onlyQuestion(waiting)
+    const { papers } = show as unknown as { papers: { file_id: string; bytes: number }[] }
+    const shown = papers[0]?.file_id ?? assert.fail()
+    const listed = await service.get(`/execute/${waiting.run_id}/files`, as("ann"))
+    const { files } = (await listed.json()) as { files: { file_id: string }[] }
+    const hidden = files.find(({ file_id }) => file_id !== shown)?.file_id ?? assert.fail()
+    const read = async (name: string, file_id: string): Promise<number> =>
+      (await service.get(`/files/${file_id}`, as(name))).status
+    assert.equal(await (await service.get(`/files/${shown}`, as("bob"))).text(), "abc")
+    assert.deepEqual([await read("ann", shown), await read("carol", shown), await read("bob", hidden)], [200, 200, 404])
+    for (const path of [`/files/${shown}/meta`, `/v1/files/${shown}`, `/v1/files/${shown}/content`])
+      assert.equal((await service.get(path, as("bob"))).status, 404, path)
+    assert.equal((await answer("bob", waiting.run_id, id)).status, 200)
+    assert.deepEqual([await read("ann", shown), await read("bob", shown)], [200, 404])
+  })
+
   it("a question to a group is answered by its members alone", async () => {
     const waiting = await started(service, asking('to: "editors"'), as("ann"))
     const { id } = onlyQuestion(waiting)
