@@ -21,6 +21,11 @@ export interface ShownStep {
   readonly turn: number
 }
 
+/** A model call that was answered. */
+export interface AnsweredCall extends ShownStep {
+  readonly attempt: number
+}
+
 /** Both are JSON: lists of parts, and of messages, in the form of the GenAI conventions. */
 export interface ShownPrompt {
   readonly system: string | null

@@ -177,6 +177,8 @@ export interface ModelWatch {
   began?(): void
   /** Called when a call is over, however it ended. */
   ended?(call: ModelCallRecord): void
+  /** Called with what the backend says of an answer. Absent where nobody wants to know. */
+  responded?(turn: number, attempt: number, response: ResponseFacts): void
   /** Called with each request right before it is sent, as the backend gets it. Absent where requests are not kept. */
   readonly sent?: (call_id: string, request: SentRequest) => void
   /** How a declared model signs in, for messages. */
@@ -191,6 +193,13 @@ export interface ModelWatch {
 export interface Login {
   readonly provider: string
   readonly secrets: readonly string[]
+}
+
+/** The backend's own words for an answer: nothing of what the model says. */
+export type ResponseFacts = {
+  readonly id?: string
+  readonly model?: string
+  readonly finish_reasons?: string[]
 }
 
 /** Why an output was sent back by requirements, in a sentence. */

@@ -9,6 +9,7 @@ import { mergeOptions, optionNames } from "../model-turn/wire-options.ts"
 import type { BodyWriter, Dialect } from "./dialect.ts"
 import { exchange } from "./exchange.ts"
 import { cacheOptions } from "./prompt-cache.ts"
+import { responseFacts } from "./response-facts.ts"
 import { withoutSeam, withSeam } from "./stable-seam.ts"
 
 /** A model API, by the way in which it differs from others. */
@@ -109,8 +110,12 @@ class DialectTurn implements ApiTurn {
           ...whole(),
           call,
           stream,
-          read: (answer, retryAfterMs) =>
-            dialect.read(answer, { retryAfterMs, origin: quirks.origin, watch: call.watch }),
+          read(answer, retryAfterMs) {
+            const { watch } = call
+            const read = dialect.read(answer, { retryAfterMs, origin: quirks.origin, watch })
+            if (watch.responded === undefined) return read
+            return { ...read, response: watch.redact(responseFacts(answer)) }
+          },
         }),
     }
   }

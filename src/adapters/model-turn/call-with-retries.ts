@@ -299,6 +299,7 @@ export class RetriedCalls {
         ...(made !== undefined && { made: made.answer }),
         ...(paced !== null && { exhausted: (ms) => paced.holdBack(ms) }),
       })
+      if (answer.response !== undefined) watch.responded?.(request.turn, attempt, answer.response)
       record(answer.usage, format)
       return answer
     } catch (error) {

@@ -3,7 +3,15 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message, ModelToolCall } from "../../log/messages.ts"
-import type { Backend, HostedUse, MadeMedia, ModelRequest, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type {
+  Backend,
+  HostedUse,
+  MadeMedia,
+  ModelRequest,
+  ModelWatch,
+  ResponseFacts,
+  ToolDefinition,
+} from "../../ports/model.ts"
 
 import type { SentRequest } from "../../ports/sent-request.ts"
 import type { TokenUsage } from "../../log/events.ts"
@@ -104,6 +112,8 @@ export interface Answer {
   readonly hosted?: readonly HostedUse[]
   /** Images or sound that the model made, decoded when they are asked for. Absent where it made none. */
   readonly media?: () => readonly MadeMedia[]
+  /** Absent where nothing is known of it. */
+  readonly response?: ResponseFacts
   /** The provider has stopped in the middle of its own tools' work, and goes on when the answer is sent back. */
   readonly isPaused?: true
   /** The answer for the history, with this text and these calls in place of its own. */

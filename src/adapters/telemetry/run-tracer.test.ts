@@ -66,6 +66,9 @@ for (const [kind, name] of Object.entries({
     const tracer = new RunTracer(provider.getTracer("test"), traceNames({}), { next: null })
     assert.ok(plan !== undefined)
     tracer.planned("r", null, plan)
+    const response = { id: "resp_1", model: "id-1-2026", finish_reasons: ["completed"] }
+    tracer.responded("r", { agent: "a", turn: 1, attempt: 1 }, response)
+    tracer.responded("another", { agent: "a", turn: 1, attempt: 1 }, { id: "resp_2" })
     tracer.appended("r", completedBy(kind))
     const chat = exporter.getFinishedSpans().find((span) => span.name.startsWith("chat"))
     assert.equal(chat?.name, "chat id-1")
@@ -74,6 +77,9 @@ for (const [kind, name] of Object.entries({
     assert.equal(chat?.attributes["gen_ai.usage.input_tokens"], 10)
     assert.equal(chat?.attributes["server.address"], "models.example.com")
     assert.equal(chat?.attributes["server.port"], 8080)
+    assert.equal(chat?.attributes["gen_ai.response.id"], "resp_1")
+    assert.equal(chat?.attributes["gen_ai.response.model"], "id-1-2026")
+    assert.deepEqual(chat?.attributes["gen_ai.response.finish_reasons"], ["completed"])
     assert.equal(chat?.attributes["wireworks.usage.cost"], 0.25)
   })
 }

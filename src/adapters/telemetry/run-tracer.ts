@@ -5,7 +5,8 @@ import { telemetryNames } from "../../check/provider-kinds.ts"
 import type { LogEvent, ModelCallRecord, WireError } from "../../log/events.ts"
 import { scopeAround } from "../../plan/call-scope.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
-import type { ShownPrompt, ShownStep } from "../../ports/content.ts"
+import type { AnsweredCall, ShownPrompt, ShownStep } from "../../ports/content.ts"
+import type { ResponseFacts } from "../../ports/model.ts"
 import type { TakenRun } from "../../run/context/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 import { finishedWork } from "./finished-work.ts"
@@ -40,6 +41,8 @@ interface Prepared {
   readonly turns: Map<string, Map<number, Said>>
   /** What tools under way were given, and gave, by the id of the call. */
   readonly given: Map<string, Attributes>
+  /** What backends said of the answers in steps under way, by step, turn and attempt. */
+  readonly responses: Map<string, Map<string, ResponseFacts>>
   /** The protocol that each MCP server speaks. */
   readonly protocols: Map<string, string>
 }
@@ -81,6 +84,12 @@ export class RunTracer implements RunObserver {
     this.#prepare(run_id).models.set(scope ?? "", tracedModels(plan))
   }
 
+  responded(run_id: string, call: AnsweredCall, response: ResponseFacts): void {
+    const responses = this.#prepared.get(run_id)?.responses
+    if (responses === undefined) return
+    remembered(responses, stepKey(call), () => new Map<string, ResponseFacts>()).set(callKey(call), response)
+  }
+
   asked(run_id: string, step: ShownStep, prompt: ShownPrompt): void {
     const turns = this.#prepared.get(run_id)?.turns
     if (turns !== undefined)
@@ -102,6 +111,7 @@ export class RunTracer implements RunObserver {
       models: new Map(),
       turns: new Map(),
       given: new Map(),
+      responses: new Map(),
       protocols: new Map(),
     }))
   }
@@ -338,6 +348,8 @@ export class RunTracer implements RunObserver {
     run.steps.delete(key)
     const said = run.turns.get(key)
     run.turns.delete(key)
+    const responses = run.responses.get(key)
+    run.responses.delete(key)
     span.setAttributes(attributes)
     const models = run.models.get(about.scope ?? "")
     const modelOf = (call: ModelCallRecord): TracedModel => models?.get(call.model ?? "") ?? {}
@@ -349,7 +361,14 @@ export class RunTracer implements RunObserver {
       const isLast = calls.findLast(({ turn }) => turn === call.turn) === call
       this.#call(
         call,
-        { context, name: run.name, model: modelOf(call), said: said?.get(call.turn), isAnswered: isLast },
+        {
+          context,
+          name: run.name,
+          model: modelOf(call),
+          said: said?.get(call.turn),
+          response: responses?.get(callKey(call)) ?? {},
+          isAnswered: isLast,
+        },
         call === calls.at(-1) ? last : "_OTHER",
       )
     }
@@ -357,7 +376,11 @@ export class RunTracer implements RunObserver {
     span.end(at)
   }
 
-  #call(call: ModelCallRecord, { context, name, model, said, isAnswered }: TracedCallOf, errorType: string): void {
+  #call(
+    call: ModelCallRecord,
+    { context, name, model, said, response, isAnswered }: TracedCallOf,
+    errorType: string,
+  ): void {
     const names = this.#names
     const startTime = Date.parse(call.started_at)
     const isOpen = call.format === undefined
@@ -377,6 +400,10 @@ export class RunTracer implements RunObserver {
         [names.cacheWritten]: call.usage.written_tokens,
         ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
       }),
+      ...(response.id !== undefined && { [names.responseId]: response.id }),
+      // It names the model that was asked for, which is left out where the input decides it.
+      ...(response.model !== undefined && model.id !== undefined && { [names.responseModel]: response.model }),
+      ...(response.finish_reasons !== undefined && { [names.finishReasons]: [...response.finish_reasons] }),
       ...(said !== undefined && { [names.inputMessages]: said.input }),
       ...(typeof said?.system === "string" && { [names.system]: said.system }),
       ...(said?.output !== undefined && isAnswered && !isOpen && { [names.outputMessages]: said.output }),
@@ -431,6 +458,7 @@ interface TracedCallOf {
   readonly name: Attributes
   readonly model: TracedModel
   readonly said: Said | undefined
+  readonly response: ResponseFacts
   /** It is the one that gave the turn's answer, where there is one. */
   readonly isAnswered: boolean
 }
@@ -444,6 +472,10 @@ interface TracedAgent {
   readonly iteration?: number
   /** Set for a step in a called workflow. */
   readonly scope?: string
+}
+
+function callKey({ turn, attempt }: { readonly turn: number; readonly attempt: number }): string {
+  return `${turn}.${attempt}`
 }
 
 function stepKey({ agent, iteration, scope }: TracedAgent): string {

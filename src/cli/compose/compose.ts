@@ -254,6 +254,7 @@ export async function compose(
     planned(run_id, scope, plan) {
       for (const observer of observers) observer.planned?.(run_id, scope, plan)
     },
+    ...(traces !== null && { responded: (...about) => traces.observer.responded?.(...about) }),
     ...(traces !== null &&
       settings.traceContent !== "none" && {
         content: traces.content(settings.traceContent, settings.traceUnmarked === "all"),

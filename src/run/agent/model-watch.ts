@@ -52,6 +52,10 @@ export function modelWatch(running: RunContext, caller: Caller, progress: StepPr
     login: (model) => loginOf(running, model),
     ...(running.requests === null ? {} : { sent: (call_id, request) => void progress.sent.push({ call_id, request }) }),
     ended: (call) => progress.ended.push(call),
+    ...(ports.responded !== undefined && {
+      responded: (turn, attempt, response) =>
+        ports.responded?.(running.runId, { ...inScope(running), ...about, turn, attempt }, response),
+    }),
     delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
     hosted: (uses) => {
       for (const use of uses.slice(0, modelToolCallsOfTurn)) {

@@ -20,11 +20,11 @@ import type { RunFiles } from "../files/run-files.ts"
 import type { EventLog } from "../log/log.ts"
 import type { Permits } from "../shares/permits.ts"
 import type { Message } from "../../log/messages.ts"
-import type { Backend, ModelClient } from "../../ports/model.ts"
+import type { Backend, ModelClient, ResponseFacts } from "../../ports/model.ts"
 import type { ModelBatches } from "../../ports/model-batches.ts"
 import type { RandomSource } from "../../ports/random-source.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { ContentPort } from "../../ports/content.ts"
+import type { AnsweredCall, ContentPort } from "../../ports/content.ts"
 import type { CodeHost } from "../../ports/code.ts"
 import type { Arrivals } from "../../ports/egress.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
@@ -128,6 +128,8 @@ export interface RunPorts {
   ownTrace?(run_id: string): string
   /** What traces show of runs. Absent where that is nothing. */
   readonly content?: ContentPort
+  /** Called with what a backend says of an answer. Absent where nobody wants to know. */
+  responded?(run_id: string, call: AnsweredCall, response: ResponseFacts): void
   /** Called when the plan of a run, or of a file that it calls, is about to run here. */
   planned?(run_id: string, scope: string | null, plan: Plan): void
   /** Called for each run that this process takes, before any of its work. */

@@ -222,6 +222,10 @@ output { a: agent.next.text  b: agent.each  c: dynamic.found  d: dynamic.open }`
       },
     ])
 
+    assert.deepEqual(
+      chats.map((one) => [one["gen_ai.response.id"], one["gen_ai.response.model"]]),
+      chats.map(() => ["resp_1", "test-model"]),
+    )
     const [open, closed] = chatOf("Open PUB-topic of PUB-one")
     assert.ok(open !== undefined && closed !== undefined)
     assert.deepEqual(parsed(open, "gen_ai.output.messages"), [
@@ -367,6 +371,7 @@ output { text: agent.a.text }`
       assert.doesNotMatch(name, /VALUE/)
       assert.equal(attributes["gen_ai.request.model"], undefined)
       assert.equal(attributes["server.address"], undefined)
+      assert.equal(attributes["gen_ai.response.model"], undefined)
     }
     assert.doesNotMatch(bytes, /VALUE-(?:model|error)/)
     const cut = spans.flatMap(({ attributes }) => attributes["gen_ai.input.messages"] ?? []).map(String)
