@@ -32,7 +32,7 @@ export function testOfRun({ title, input, state }: RunToTest): string {
       ? Object.entries(isJsonObject(state.output) ? state.output : {}).map(([name, value]) =>
           expected(`output${member(name)}`, value),
         )
-      : state.error == null
+      : state.error === null || state.error === undefined
         ? ["// The run was cancelled: say here what is expected of it.", "expect duration_ms >= 0"]
         : failureLines(state.error)
   const body = [...lines, ...(lines.length === 0 ? [] : [""]), ...end].join("\n")

@@ -301,6 +301,7 @@ test("after a pause one call goes ahead, and the others follow when it is not re
   await end("d0", 5)
   assert.equal(admitted.length, 56)
   // An answer that says that nothing is left is no refusal: nobody goes ahead.
+  await pass(10)
   calls.get("d1")?.holdBack(3_000)
   await end("d1", 5)
   for (let n = 0; n < 5; n++) ask(`e${n}`, { run: `r${n}` })

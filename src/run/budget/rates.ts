@@ -200,10 +200,11 @@ export class Rates {
     const began = this.#clock.monotonic()
     if (line.probeMs > 0) line.pausedUntil = began + line.probeMs
     let over = false
-    let refused = false
+    /** When the pause before its own began. */
+    let struckBefore: number | null = null
     return {
       holdBack: (ms) => {
-        refused = true
+        struckBefore = line.struckAt
         this.#pause(line, ms, began)
       },
       ended: (tokens, answered) => {
@@ -211,10 +212,11 @@ export class Rates {
         over = true
         line.inUse--
         // An answer to a call that began before the last refusal says nothing about the time after it.
-        if (began > line.struckAt) {
+        if (began > (struckBefore ?? line.struckAt)) {
           if (answered) line.strikes = 0
-          if (line.probeMs > 0 && !refused) line.pausedUntil = 0
-          if (answered || !refused) line.probeMs = 0
+          if (line.probeMs > 0 && struckBefore === null) line.pausedUntil = 0
+          // An answer with which nothing is left asks for a pause, too, and is no refusal.
+          if (answered || struckBefore === null) line.probeMs = 0
         }
         for (const entry of entries) entry.end(tokens)
         if (this.#count > 0) this.#serve()
