@@ -67,7 +67,7 @@ export interface ActionStore {
   read(id: string): Promise<StoredAction | null>
   /** Replaces the progress that was read. `due_at`: as in `add`; null: it is completed. False: another process was first, and nothing changed. */
   advance(id: string, read: number, progress: ActionProgress, due_at: number | null): Promise<boolean>
-  /** Ids of actions that no process works on, at most `limit`. */
+  /** Ids of actions that no process works on, at most `limit`, those first that are due for longest. */
   due(now: number, limit: number): Promise<readonly string[]>
 }
 

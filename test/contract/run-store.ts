@@ -1,4 +1,5 @@
 import { describe, test } from "node:test"
+import { acting } from "./run-store/acting.ts"
 import { appending } from "./run-store/appending.ts"
 import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
@@ -46,6 +47,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     caching(onBench)
     listing(onBench)
     charting(onBench)
+    acting(onBench)
     scoring(onBench)
     retaining(onBench)
     deleting(onBench)

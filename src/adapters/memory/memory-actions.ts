@@ -36,8 +36,11 @@ export class MemoryActions implements ActionStore {
   }
 
   async due(now: number, limit: number): Promise<readonly string[]> {
-    const due = [...this.#actions].filter(([, { due_at }]) => due_at !== null && due_at <= now)
-    return due.slice(0, limit).map(([id]) => id)
+    const due = [...this.#actions].flatMap(([id, { due_at }]) =>
+      due_at !== null && due_at <= now ? [{ id, due_at }] : [],
+    )
+    due.sort((a, b) => a.due_at - b.due_at)
+    return due.slice(0, limit).map(({ id }) => id)
   }
 
   sweep(now: number): void {
