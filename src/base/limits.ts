@@ -29,6 +29,8 @@ export const requestFiles = 1_000
 export const fileTextBytes = 1_048_576
 /** Contents of files that one turn of a model, or one call of a tool, is given inline. */
 export const stepInlineBytes = 16_777_216
+/** Contents of files that one call of an MCP tool is given: as a data URL, in its arguments. */
+export const toolFileBytes = 1_048_576
 
 export const runOpenQuestions = 1_000
 /** Unless the request says otherwise. */
@@ -321,6 +323,8 @@ export function limitTable(): Readonly<Record<string, readonly LimitRow[]>> {
       row("milliseconds of CPU of one call of [code](code.md)", null, "`limit_exceeded`", "CODE_MS"),
       row("a file that `text_of` reads", bytes(fileTextBytes), "`evaluation_error`"),
       row("files inline in one turn of a model", bytes(stepInlineBytes), "`limit_exceeded`"),
+      row("files in one call of a tool of an API", bytes(stepInlineBytes), "`limit_exceeded`"),
+      row("files in one call of an MCP tool", bytes(toolFileBytes), "`limit_exceeded`"),
       row("milliseconds of CPU of all code of a run", null, "`limit_exceeded`", "CODE_MS_PER_RUN"),
       row(
         "memory of code, JSON of its result, what it writes to its console in a run",

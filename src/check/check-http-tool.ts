@@ -3,6 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { propertyOf } from "../syntax/property-of.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { anyType, integerType, objectType } from "../types/primitives.ts"
+import { holdsFile } from "../types/holds-file.ts"
 import { resolve } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
@@ -43,6 +44,35 @@ export function checkHttpTool(
   if (!isRoute(route)) return checking.report("type-mismatch", path, remote, route.problem, route.hint)
   checkPathNames(checking, node, route, input)
   checkSend(checking, node, properties.get("send"), route, input)
+  checkFileArguments(checking, node, properties.get("send"), route, input)
+}
+
+/** A file goes into the body: whole, or as a part of a form. */
+function checkFileArguments(
+  checking: CheckContext,
+  node: Syntax.ImportDeclaration,
+  send: Syntax.Property | undefined,
+  { method, names }: HttpRoute,
+  input: RecordType,
+): void {
+  const value = send?.value
+  const sent = value?.kind === "send" ? value.block.items : []
+  const hasWholeBody = sent.some(({ to }) => to?.text === "body")
+  for (const field of input.fields) {
+    if (!holdsFile(field.type, checking.types) || names.includes(field.name)) continue
+    const to = sent.find(({ name }) => name.text === field.name)?.to?.text
+    if (to === "header") continue
+    const isInBody = to === "body" || (to === undefined && !hasWholeBody && method !== "GET" && method !== "DELETE")
+    if (isInBody) continue
+    const written = checking.fieldNodes.get(field)
+    const span = written?.kind === "type-field" ? written.type : node.name
+    const message = "A file is sent in the body of a request, and nowhere else"
+    const hint =
+      method === "GET" || method === "DELETE"
+        ? "Use a route with POST, PUT or PATCH."
+        : `Write \`send { ${asWritten(field.name)}: body }\`, or leave \`send\` out: then all arguments are a form.`
+    checking.report("type-mismatch", `tool.${node.name.text}.input.${field.name}`, span, message, hint)
+  }
 }
 
 /** Every `{name}` of the path is an argument that can be written into it. */

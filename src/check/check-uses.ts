@@ -6,10 +6,12 @@ import { blockOf } from "./block-of.ts"
 import { checkApproval, refuseApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
-import { checkBindings, checkGiven, resolveImport } from "./infer-invoke.ts"
+import { checkBindings, checkGiven, declaredBindings, resolveImport } from "./infer-invoke.ts"
 import { resolveWorkflow, takenBy } from "./infer-workflow-call.ts"
 import { isBareUse, readProperties } from "./properties.ts"
 import { at, type Scope } from "./scope.ts"
+import { holdsFile } from "../types/holds-file.ts"
+import type { RecordType } from "../types/types.ts"
 import { checkSteered, checkSteeredUse } from "./destination-inputs.ts"
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */
@@ -87,7 +89,10 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   const [step] = reference.steps
   const path = step?.kind === "field" ? `${scope.path}.${step.name.text}` : scope.path
   const properties = readProperties(checking, "use", block, path, reference)
-  checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer, true)
+  const bound = checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer, true)
+  if (symbol !== undefined && kind === "tool") {
+    refuseOpenFiles(checking, symbol.input, new Set([...bound, ...declaredBindings(symbol)]), reference, path)
+  }
   if (kind === "tool") checkApproval(checking, properties.get("approval"), { ...scope, path }, infer)
   else refuseApproval(checking, properties.get("approval"), kind, path)
 }
@@ -105,4 +110,21 @@ function checkWorkflowUse(checking: CheckContext, { reference, block }: Syntax.U
   if (symbol === undefined) return
   checkSteered(checking, symbol, fields, inBindings.path)
   checkSteeredUse(checking, symbol, bound, reference, path)
+  refuseOpenFiles(checking, symbol.input, bound, reference, path)
+}
+
+/** Reports arguments with files that nothing binds: a model has no file to give. */
+function refuseOpenFiles(
+  checking: CheckContext,
+  input: RecordType | undefined,
+  bound: ReadonlySet<string>,
+  reference: Syntax.Chain,
+  path: string,
+): void {
+  for (const { name, type } of input?.fields ?? []) {
+    if (bound.has(name) || !holdsFile(type, checking.types)) continue
+    const message = `A model cannot give a file, and nothing binds the argument \`${name}\``
+    const hint = `Bind it: \`${checking.quote(reference)} { bindings { ${name}: input.${name} } }\`.`
+    checking.report("missing-property", `${path}.bindings.${name}`, reference, message, hint)
+  }
 }

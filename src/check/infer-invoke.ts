@@ -235,7 +235,7 @@ function reportUnknown(
 }
 
 /** What the import itself, or the batch that it stands in, binds. */
-function declaredBindings(symbol: ImportSymbol): Set<string> {
+export function declaredBindings(symbol: ImportSymbol): Set<string> {
   const names = new Set<string>()
   for (const items of [symbol.node.body?.items, symbol.batch?.body.items]) {
     for (const item of items ?? []) {

@@ -6,15 +6,26 @@ export interface HttpRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** A body with files in place of that: the file itself, or a form. */
+  readonly contents?: BodyOfFiles
 }
+
+export type BodyOfFiles =
+  | { readonly kind: "file"; readonly file: JsonValue }
+  | { readonly kind: "form"; readonly fields: JsonObject }
 
 /** Why nothing is sent. */
 export interface NotSendable {
   readonly problem: string
 }
 
-/** Puts the arguments of a call where they go: the path, the query, headers, the body. */
-export function buildRequest(http: HttpToolPlan, endpoint: string, values: JsonObject): HttpRequest | NotSendable {
+/** Puts the arguments of a call where they go: the path, the query, headers, the body. `files`: the arguments that are files, or lists of them. */
+export function buildRequest(
+  http: HttpToolPlan,
+  endpoint: string,
+  values: JsonObject,
+  files: ReadonlySet<string> = noNames,
+): HttpRequest | NotSendable {
   const { method, path, send, nulls } = http
   const filled = fillPath(path, values)
   if (typeof filled !== "string") return filled
@@ -26,6 +37,7 @@ export function buildRequest(http: HttpToolPlan, endpoint: string, values: JsonO
   const headers: Record<string, string> = {}
   const fields: JsonObject = {}
   let whole: JsonValue | undefined
+  let contents: BodyOfFiles | undefined
   for (const [name, value] of entries) {
     const to = send[name] ?? { to: usual }
     switch (to.to) {
@@ -42,6 +54,10 @@ export function buildRequest(http: HttpToolPlan, endpoint: string, values: JsonO
         break
       }
       case "body":
+        if (files.has(name) && value !== null) {
+          contents = { kind: "file", file: value }
+          break
+        }
         whole = nulls ? value : withoutNulls(value)
         break
       case "body-field":
@@ -50,10 +66,15 @@ export function buildRequest(http: HttpToolPlan, endpoint: string, values: JsonO
   }
   const base = endpoint.endsWith("/") ? endpoint.slice(0, -1) : endpoint
   const url = `${base}${filled}${query.length === 0 ? "" : `?${query.join("&")}`}`
+  const hasFile = [...files].some((name) => (fields[name] ?? null) !== null)
+  if (usual === "body-field" && hasFile) contents = { kind: "form", fields }
+  if (contents !== undefined) return { url, headers, body: null, contents }
   // A whole body that is null is none, unless nulls are sent.
   const sent = usual === "body-field" ? fields : whole === null && !nulls ? undefined : whole
   return { url, headers, body: sent === undefined ? null : JSON.stringify(sent) }
 }
+
+const noNames: ReadonlySet<string> = new Set()
 
 /** Whether an argument is the whole body, given or not. */
 function bodyIsTaken(send: HttpToolPlan["send"]): boolean {

@@ -16,12 +16,14 @@ import type {
   ToolHost,
 } from "../../ports/tools.ts"
 import { holdsFile } from "../../types/holds-file.ts"
+import type { Type, TypeTable } from "../../types/types.ts"
 import { parseJson, whyUnread } from "../../run/values/parse-json.ts"
 import { turnToParse } from "../model-turn/turn-for.ts"
 import { readRetryAfter, retryDelay } from "../model-turn/retry-delay.ts"
 import type { Tokens } from "../oauth/tokens.ts"
 import { withToken } from "../oauth/with-token.ts"
 import { buildRequest, type HttpRequest } from "./build-request.ts"
+import { bodyOfFiles } from "./file-body.ts"
 import { httpTool, mayRepeat } from "./http-tool.ts"
 import { readBody, type Body } from "./read-body.ts"
 
@@ -55,6 +57,8 @@ interface OpenTool {
   readonly hosted: HostedTool
   /** Its output has a file: an answer that is not JSON is one. */
   readonly givesFile: boolean
+  /** The arguments that are files, or lists of them. */
+  readonly files: ReadonlySet<string>
 }
 
 /** Answers that may be different when the request is sent again. */
@@ -88,7 +92,13 @@ class HttpSession implements HostSession {
       const api = byName.get(tool.server)
       if (tool.http === undefined || api === undefined) continue
       const givesFile = tool.output !== null && holdsFile(tool.output, types)
-      this.#open.set(tool.name, { http: tool.http, api, hosted: httpTool(tool, tool.http, types), givesFile })
+      this.#open.set(tool.name, {
+        http: tool.http,
+        api,
+        hosted: httpTool(tool, tool.http, types),
+        givesFile,
+        files: fileFields(tool.input, types),
+      })
     }
     this.tools = new Map([...this.#open].map(([name, { hosted }]) => [name, hosted]))
   }
@@ -103,8 +113,9 @@ class HttpSession implements HostSession {
     if (open === undefined) throw new Error(`Tool ${tool} is not imported`)
     const { http, api } = open
     const { endpoint, egress } = this.#reach(api)
-    const request = buildRequest(http, endpoint, values)
-    if ("problem" in request) return { text: request.problem, is_error: true }
+    const built = buildRequest(http, endpoint, values, open.files)
+    if ("problem" in built) return { text: built.problem, is_error: true }
+    const request = withBody(built, open.files)
     const origin = URL.parse(endpoint)?.origin
     if (origin === undefined) return { text: `The endpoint of api.${api.name} is not a URL`, is_error: true }
     if (URL.parse(request.url)?.origin !== origin) {
@@ -132,18 +143,19 @@ class HttpSession implements HostSession {
   }
 
   /** Retries send the same. */
-  #report(request: HttpRequest, { http, api }: OpenTool, values: JsonObject, call_id: string): void {
+  #report(request: WholeRequest, { http, api, files }: OpenTool, values: JsonObject, call_id: string): void {
     const { requests } = this.#watch
     if (requests === undefined) return
     const named = requests.shownArguments(call_id)
-    const shown =
+    const rebuilt =
       named === undefined && api.shownEndpoint === undefined
         ? undefined
-        : buildRequest(http, api.shownEndpoint ?? this.#reach(api).endpoint, named ?? values)
+        : buildRequest(http, api.shownEndpoint ?? this.#reach(api).endpoint, named ?? values, files)
+    const shown = rebuilt === undefined || "problem" in rebuilt ? rebuilt : withBody(rebuilt, files)
     const headers = { ...request.headers, ...(api.auth !== undefined && { authorization: "Bearer $KEY" }) }
-    const sent = { url: request.url, method: http.method, headers, body: request.body ?? "" }
+    const sent = { url: request.url, method: http.method, headers, body: shownBody(request) }
     if (shown === undefined) requests.sent(call_id, sent)
-    else if (!("problem" in shown)) requests.sent(call_id, sent, { url: shown.url, body: shown.body ?? "" })
+    else if (!("problem" in shown)) requests.sent(call_id, sent, { url: shown.url, body: shownBody(shown) })
   }
 
   read(): Promise<never> {
@@ -171,13 +183,13 @@ class HttpSession implements HostSession {
     return demo
   }
 
-  #headers(http: ImportedHttp, api: ApiServer, request: HttpRequest, call_id: string): Record<string, string> {
+  #headers(http: ImportedHttp, api: ApiServer, request: WholeRequest, call_id: string): Record<string, string> {
     const needsKey = http.idempotent && (http.method === "POST" || http.method === "PATCH")
     const key = createHash("sha256").update(`${this.#runId}\n${call_id}`).digest("hex")
     return {
       ...lowerCased({
         accept: "application/json, */*;q=0.5",
-        ...(request.body === null ? {} : { "content-type": "application/json" }),
+        ...(request.contentType === null ? {} : { "content-type": request.contentType }),
         ...api.headers,
         ...request.headers,
       }),
@@ -190,7 +202,7 @@ class HttpSession implements HostSession {
   async #attempt(
     egress: Egress,
     { method, status: asStatus }: ImportedHttp,
-    request: HttpRequest,
+    request: WholeRequest,
     timeoutMs: number,
     signal: AbortSignal,
     arrival: Arrival | undefined,
@@ -256,6 +268,26 @@ function withinOrigin(status: number, location: string | undefined, from: string
 /** Lower-cases the names; of two headers that differ in capitals alone, the later wins. */
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** A request with the bytes of its body. */
+interface WholeRequest extends Pick<HttpRequest, "url" | "headers"> {
+  readonly body: string | Uint8Array | null
+  readonly contentType: string | null
+}
+
+function withBody({ url, headers, body, contents }: HttpRequest, files: ReadonlySet<string>): WholeRequest {
+  if (contents !== undefined) return { url, headers, ...bodyOfFiles(contents, files) }
+  return { url, headers, body, contentType: body === null ? null : "application/json" }
+}
+
+function fileFields(input: Type | null, types: TypeTable): ReadonlySet<string> {
+  const fields = input?.kind === "record" ? input.fields : []
+  return new Set(fields.filter(({ type }) => holdsFile(type, types)).map(({ name }) => name))
+}
+
+function shownBody({ body }: WholeRequest): string {
+  return typeof body === "string" ? body : body === null ? "" : Buffer.from(body).toString("utf8")
 }
 
 async function answerOf(

@@ -8,6 +8,7 @@ import type { AgentNode, UsePlan, WorkflowUsePlan } from "../../plan/plan-shape.
 import { callWorkflow, workflowOf } from "../called/call-workflow.ts"
 import { argumentProblems } from "../tools/argument-problems.ts"
 import { bind, type Bound } from "../tools/bind.ts"
+import { argumentsByContent, withSentFiles } from "../tools/sent-files.ts"
 import { boundLookalikes } from "../tools/bound-lookalikes.ts"
 import { namedProperties, withoutAbsent, withoutFields, withoutProperties } from "../tools/bound-schema.ts"
 import { callsOf, callTool, toolOf } from "../tools/call-tool.ts"
@@ -107,7 +108,10 @@ export class AgentTools {
         { path, entries: own },
         { path, entries: use.bindings },
       ]
-      const bound = await bind(running, layers, scope, effects)
+      const given = await bind(running, layers, scope, effects)
+      const tool = use.kind === "tool" ? running.plan.tools[use.name] : undefined
+      const bound =
+        tool === undefined ? given : { ...given, values: await withSentFiles(running, tool, given.values, path) }
       const names = Object.keys(bound.values)
       const definition = use.kind === "tool" ? toolDefinition(running, use, names) : readDefinition(running, use, names)
       const free = { ...definition, name: freeName(definition.name, offers) }
@@ -144,7 +148,13 @@ export class AgentTools {
     return [...this.#offers.values()].map(({ use, definition, bound, declared }) => {
       if (use.kind === "workflow") {
         const { file, version } = workflowOf(this.#running, use.name)
-        return { definition: { ...definition }, file, version, bound: bound.shown, max_calls: [use.max_calls] }
+        return {
+          definition: { ...definition },
+          file,
+          version,
+          bound: argumentsByContent(bound.shown),
+          max_calls: [use.max_calls],
+        }
       }
       const remote = use.kind === "prompt" ? undefined : remoteOf(this.#running, use.kind, use.name)
       const tool = use.kind === "tool" ? this.#running.plan.tools[use.name] : undefined
@@ -153,7 +163,7 @@ export class AgentTools {
         definition: { ...definition },
         server: remote?.server ?? null,
         remote: remote?.remote ?? null,
-        bound: bound.shown,
+        bound: argumentsByContent(bound.shown),
         max_calls: [use.max_calls, declared],
         ...(output === null ? {} : { output }),
       }

@@ -10,6 +10,7 @@ import { shown } from "../log/log.ts"
 import { shownPrompt } from "../log/shown-messages.ts"
 import type { RunContext } from "../context/run-context.ts"
 import { adoptFiles } from "../context/adopt-files.ts"
+import { argumentsByContent } from "./sent-files.ts"
 import { namedServer } from "./server-of.ts"
 
 /** A call, read or render of the workflow's own that is about to be made. */
@@ -32,7 +33,7 @@ export function factsOfEffect(
 ): string {
   const server = remote === undefined ? null : namedServer(running, remote)
   const output = remote !== undefined && "output" in remote ? declaredOutput(running, remote) : null
-  return effectFacts([remote?.remote ?? null, server, values, ...(output === null ? [] : [output])])
+  return effectFacts([remote?.remote ?? null, server, argumentsByContent(values), ...(output === null ? [] : [output])])
 }
 
 // Plans are kept by their source and run again and again.

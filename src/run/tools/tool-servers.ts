@@ -9,6 +9,7 @@ import { children, traits } from "../../plan/expression-traits.ts"
 import type { ApiServer, HostedTool, HostSession, ImportedTool, ToolServer } from "../../ports/tools.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { inTurns } from "../../event-loop/in-turns.ts"
+import { isFileOrFiles } from "./sent-files.ts"
 import { redactHost } from "./redact-host.ts"
 import { callOut, outerScope, type RunContext } from "../context/run-context.ts"
 import { hideAddress } from "../secrets/hide-address.ts"
@@ -202,8 +203,10 @@ function mistyped(
 ): void {
   const known: JsonObject = {}
   for (const [key, value] of bindings) {
-    if (traits(value).known && !readsItem(value))
-      known[key] = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
+    if (!traits(value).known || readsItem(value)) continue
+    const found = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
+    // A file is sent in another form, which is checked with the call.
+    if (!isFileOrFiles(found)) known[key] = found
   }
   for (const problem of hosted.checkArguments(known, "partial")) {
     const key = Object.keys(known).find((name) => isBelow(problem.path, name))

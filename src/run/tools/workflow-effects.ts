@@ -20,6 +20,7 @@ import { maySkip } from "../context/failure.ts"
 import { RunEnding, RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { shown } from "../log/log.ts"
 import { readResource, renderPrompt } from "./read-and-render.ts"
+import { withSentFiles } from "./sent-files.ts"
 import { effectKey, eventPlace, factsOfEffect, replayedEffect, reusedEffect } from "./reuse-effect.ts"
 import { remoteOf } from "./server-of.ts"
 import type { EffectPlace } from "../../log/earlier-run.ts"
@@ -47,12 +48,14 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const { plan, hosted } = toolOf(running, expression.tool)
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
-      const values = hosted.fit({ ...input, ...bound.values })
+      const given = await withSentFiles(running, plan, input, path)
+      const sent = { ...bound, values: await withSentFiles(running, plan, bound.values, path) }
+      const values = hosted.fit({ ...given, ...sent.values })
       const declared =
         plan.input === null ? null : withoutAbsent(withoutFields(plan.input, bound.values), input, running.plan.types)
       const misfits = declared === null ? [] : validateValue(input, declared, running.plan.types, "input")
       const problems =
-        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(hosted, input, bound)
+        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(hosted, given, sent)
       if (problems.length > 0) {
         throw new RunFailure(
           wireError("evaluation_error", [
