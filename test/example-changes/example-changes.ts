@@ -13,7 +13,7 @@ export const exampleChanges: readonly ExampleChange[] = [
       },
       {
         file: "src/run/agent/agent.ts",
-        before: "      if (found !== null) return this.#completed(found.output, found.history, true)",
+        before: "      if (found !== null && isJsonObject(output)) return this.#completed(",
         insert:
           '      if (found !== null) running.log.add("agent_reread", { ...this.#caller.about, entry: facts.slice(0, 12) })\n',
       },
@@ -133,7 +133,7 @@ export const exampleChanges: readonly ExampleChange[] = [
       {
         file: "src/check/provider-kinds.ts",
         before: '  google: {\n    label: "Google',
-        insert: `  relay: { label: "the relay's API", ignores: ["top_k"], documentOptions: [], hostsTools: false },\n`,
+        insert: `  relay: { label: "the relay's API", takesAudio: false, makes: [], ignores: ["top_k"], documentOptions: [], hostsTools: false },\n`,
       },
       {
         file: "src/check/provider-kinds.ts",
