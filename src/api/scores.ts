@@ -33,6 +33,11 @@ const scoreName = string({
   pattern: "^[A-Za-z_][A-Za-z0-9_-]*$",
 })
 
+/** Says what a value may be in place of what each kind of value lacks. */
+function asValue<T>(schema: Schema<T>): Schema<T> {
+  return withRefusal("`value` is a boolean, a number, or a text of 1 to 100 characters", schema)
+}
+
 /** What a caller gives by hand. */
 export interface GivenScore {
   readonly name: string
@@ -51,7 +56,7 @@ export const giveScore = route({
     "A caller scores their own runs, an operator all. Each caller has one score of a name in a run: a later one takes its place. At most 100 a run. 409 for a run that has not ended, and for the name of a score that its workflow declares.",
   body: closed({
     name: scoreName,
-    value: union("anyOf", [boolean(), number(), string({ minLength: 1, maxLength: 100 })], {
+    value: union("anyOf", [asValue(boolean()), asValue(number()), asValue(string({ minLength: 1, maxLength: 100 }))], {
       description: "A boolean, a number, or a text of at most 100 characters.",
     }),
     comment: optional(nullable(string({ maxLength: 2_000 }))),

@@ -400,7 +400,7 @@ export class RunTracer implements RunObserver {
         [names.cacheWritten]: call.usage.written_tokens,
         ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
       }),
-      ...(response.id !== undefined && { [names.responseId]: response.id }),
+      ...(response.id !== undefined && model.isDemo !== true && { [names.responseId]: response.id }),
       // It names the model that was asked for, which is left out where the input decides it.
       ...(response.model !== undefined && model.id !== undefined && { [names.responseModel]: response.model }),
       ...(response.finish_reasons !== undefined && { [names.finishReasons]: [...response.finish_reasons] }),

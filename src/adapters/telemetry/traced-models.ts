@@ -8,6 +8,8 @@ export interface TracedModel {
   readonly id?: string
   readonly address?: string
   readonly port?: number
+  /** The demo model makes the ids of its answers of what it was asked. */
+  readonly isDemo?: true
 }
 
 const known = new WeakMap<Plan, ReadonlyMap<string, TracedModel>>()
@@ -31,7 +33,8 @@ function textOf(expression: Expression | undefined): string | undefined {
 
 const ports: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 }
 
-function addressOf(endpoint: string | undefined): Pick<TracedModel, "address" | "port"> {
+function addressOf(endpoint: string | undefined): Omit<TracedModel, "id"> {
+  if (endpoint === "demo") return { isDemo: true }
   if (endpoint === undefined || !URL.canParse(endpoint)) return {}
   const { hostname, port, protocol } = new URL(endpoint)
   return hostname === "" ? {} : { address: hostname, port: port === "" ? (ports[protocol] ?? 0) : Number(port) }

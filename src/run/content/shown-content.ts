@@ -1,3 +1,4 @@
+import { remembered } from "../../base/remembered.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantPart, FilePart, ImagePart, Message, UserPart } from "../../log/messages.ts"
 import type { AgentContentPlan, ContentPlan, PathList } from "../../plan/content-plan.ts"
@@ -130,6 +131,7 @@ export class ShownAgent {
   readonly #path: string
   readonly #labels: AgentContentPlan
   readonly #isLabelled: boolean
+  readonly #numbers = new Map<string, number>()
 
   constructor(run: ShownRun, name: string, labels: AgentContentPlan, isLabelled: boolean) {
     this.#run = run
@@ -206,6 +208,11 @@ export class ShownAgent {
     return { role: "assistant", parts: [{ type: "text", content: JSON.stringify(Object.fromEntries(shown)) }] }
   }
 
+  /** A backend may make ids of what it was sent: those of private calls are numbers. */
+  #numbered(call_id: string): string {
+    return `call_${remembered(this.#numbers, call_id, () => this.#numbers.size + 1)}`
+  }
+
   #clean<T>(value: T): T {
     return this.#run.redact(value)
   }
@@ -215,16 +222,21 @@ export class ShownAgent {
     const hidden = paths.length === 0 ? null : privateLabel(paths)
     if (message.role === "tool") {
       const { call_id, output } = message
-      return { role: "tool", parts: [{ type: "tool_call_response", id: call_id, response: hidden ?? output }] }
+      const id = hidden === null ? call_id : this.#numbered(call_id)
+      return { role: "tool", parts: [{ type: "tool_call_response", id, response: hidden ?? output }] }
     }
-    const parts = message.parts.flatMap((part) => shownPart(part, hidden))
+    const parts = message.parts.flatMap((part) => shownPart(part, hidden, (id) => this.#numbered(id)))
     // A message of several parts says no more than one where all are hidden.
     const isText = hidden !== null && parts.every(({ type }) => type === "text")
     return { role: message.role, parts: isText ? parts.slice(0, 1) : parts }
   }
 }
 
-function shownPart(part: UserPart | AssistantPart, hidden: string | null): ShownPart[] {
+function shownPart(
+  part: UserPart | AssistantPart,
+  hidden: string | null,
+  numbered: (call_id: string) => string,
+): ShownPart[] {
   switch (part.type) {
     case "text":
       return [{ type: "text", content: hidden ?? part.text }]
@@ -233,7 +245,7 @@ function shownPart(part: UserPart | AssistantPart, hidden: string | null): Shown
       return [
         {
           type: "tool_call",
-          id: part.call_id,
+          id: hidden === null ? part.call_id : numbered(part.call_id),
           name: hidden ?? part.name,
           arguments: hidden ?? jsonOf(part.arguments),
         },

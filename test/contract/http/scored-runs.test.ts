@@ -88,6 +88,18 @@ for (const store of ["memory", "sqlite"]) {
       assert.deepEqual(found?.scores.map(({ name }) => name).toSorted(), ["short", "verdict"])
       const declared = await service.post(`/execute/${run.run_id}/scores`, { name: "short", value: true })
       assert.equal(declared.status, 409)
+      for (const wrong of ["", "x".repeat(101), null, {}, ["good"], undefined]) {
+        const refused = await errorOf(await give(wrong))
+        assert.equal(refused.status, 400)
+        const message =
+          wrong === undefined
+            ? "`value` is missing"
+            : "`value` is a boolean, a number, or a text of 1 to 100 characters"
+        assert.deepEqual(
+          refused.issues.map((issue) => [issue.path, issue.message]),
+          [["value", message]],
+        )
+      }
     })
 
     it("refuses by name what is no side and no score", async () => {

@@ -135,7 +135,7 @@ describe("content in traces", () => {
       if (text.includes("Mixed"))
         return text.includes("PRIV-found")
           ? says('{"text":"PRIV-made","kind":"PRIV"}')
-          : calls("look", { q: "PRIV-asked" })
+          : calls("look", { q: "PRIV-asked" }, "call_PRIV")
       if (text.includes("Open"))
         return text.includes("PUB-found") ? says('{"text":"PUB-answer"}') : calls("look", { q: "PUB-asked" })
       if (text.includes("Next")) return says('{"text":"PRIV-next"}')
