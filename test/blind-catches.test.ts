@@ -47,6 +47,7 @@ const accepted: Readonly<Record<string, string>> = {
   "src/server/routes/operations.ts": "a store that is away: readiness says so",
   "src/store/changes.ts": "a store that is away: the next look finds it",
   "src/workflows/workflow-folder.ts": "a folder that cannot be read, and watches that the system does not have",
+  "playground/values/shown-file.tsx": "the service that gives the file: it may be away, or the file gone",
   "playground/console/health-page.tsx": "a service that does not answer",
   "playground/console/run-list.ts": "the next look, or the person's own, says what is wrong",
   "playground/console/run-view.tsx": "the stream of the run says what is wrong with it",
