@@ -2,8 +2,8 @@ import type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "..
 import type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
 import type { InvalidateAnswer } from "../api/cache.ts"
 import type {
-  ExecuteBody,
-  RerunBody,
+  ExecuteBody as JsonExecuteBody,
+  RerunBody as JsonRerunBody,
   ExecuteOptions,
   SourceBody,
   StartedAnswer,
@@ -37,7 +37,7 @@ import { WireworksError } from "./errors.ts"
 import { filesOnDisk } from "./files-on-disk.ts"
 import { followStream, untilAnswered } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
-import { withSentFiles } from "./input-files.ts"
+import { withSentFiles, type GivenInput } from "./input-files.ts"
 import { headersOfFile, openContents, type FileContents, type SendFileOptions } from "./sent-file.ts"
 import { askingRun, RunWaiting, type AnswerOptions, type AskingRun } from "./run-waiting.ts"
 
@@ -48,7 +48,7 @@ export { RunWaiting } from "./run-waiting.ts"
 export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../log/events.ts"
 export type { AgentPartial } from "../log/partials/agent-partials.ts"
-export type { ExecuteBody, ExecuteOptions, StartedAnswer } from "../api/execute.ts"
+export type { ExecuteOptions, StartedAnswer } from "../api/execute.ts"
 export type { KeptEvents, ListedWaits, SendEventBody, SentEventAnswer } from "../api/sent-events.ts"
 export type { AnswerBody, QuestionsAnswer } from "../api/questions.ts"
 export type { ReleaseAnswer }
@@ -57,7 +57,7 @@ export type { CallRequestAnswer, RunAnswer, ListedRunAnswer, RunRequestAnswer, R
 export type { FileAnswer, FileMetaAnswer, FilesAnswer, RunFilesAnswer } from "../api/files.ts"
 export type { GivenScore, GivenScoreAnswer, ScoresAnswer, ScoresRequest } from "../api/scores.ts"
 export type { FileContents, SendFileOptions } from "./sent-file.ts"
-export { LocalFile } from "./input-files.ts"
+export { LocalFile, type GivenInput } from "./input-files.ts"
 export type { RunsActionBody, RunsActionStarted, RunsActionState } from "../api/run-actions.ts"
 export type { ErasedRunsAnswer, ErasureBody, ErasureStarted, ErasureState } from "../api/erasure.ts"
 export type { RunStatsAnswer } from "../api/run-stats.ts"
@@ -66,6 +66,11 @@ export type { TriggerAnswer, TriggeredAnswer } from "../api/triggers.ts"
 export type { MoveAnswer, MoveBody, MovedRun, ServedAnswer, VersionAnswer, VersionDetail } from "../api/versions.ts"
 export type { WorkflowDiff } from "../diff/diff-shape.ts"
 export type { WorkflowAnswer, WorkflowDetail } from "../api/workflows.ts"
+
+/** A workflow with its input, which may have files. */
+export type ExecuteBody = Omit<JsonExecuteBody, "input"> & { readonly input?: GivenInput | null }
+
+export type RerunBody = Omit<JsonRerunBody, "input"> & { readonly input?: GivenInput | null }
 
 export interface ClientOptions extends ServiceOptions {
   /** Reconnects of a stream in a row that may fail before it gives up; 10 unless set. */
@@ -215,7 +220,7 @@ export type TypedClient<Workflows extends { [Name in keyof Workflows]: WorkflowT
 export function createClient<
   Workflows extends { [Name in keyof Workflows]: WorkflowType } = Record<
     string,
-    { readonly input: JsonObject; readonly output: JsonObject }
+    { readonly input: GivenInput; readonly output: JsonObject }
   >,
 >(options: ClientOptions = {}): TypedClient<Workflows> {
   return new WireworksClient(options)
@@ -349,7 +354,7 @@ export class WireworksClient {
   }
 
   /** A workflow of the server's folder. `createClient` knows its types. */
-  workflow<Input extends object = JsonObject, Output = JsonObject>(name: string): WorkflowClient<Input, Output> {
+  workflow<Input extends object = GivenInput, Output = JsonObject>(name: string): WorkflowClient<Input, Output> {
     const path = `${workflowPath(name)}/execute`
     const bodyOf = (input: Input, { secrets, options, version }: WorkflowRequest): object => ({
       input,

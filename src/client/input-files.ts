@@ -1,3 +1,4 @@
+import type { JsonValue } from "../base/json-value.ts"
 import type { FileAnswer } from "../api/files.ts"
 import { openContents, type FileContents } from "./sent-file.ts"
 
@@ -10,6 +11,16 @@ export class LocalFile {
     this.path = path
     this.options = options
   }
+}
+
+/** What an input may have besides JSON, in place of a file: the client sends it. */
+export type SentValue = Blob | Uint8Array | ReadableStream<Uint8Array> | LocalFile
+
+export type InputValue = JsonValue | SentValue | readonly InputValue[] | GivenInput
+
+/** The input of a workflow. */
+export interface GivenInput {
+  readonly [field: string]: InputValue | undefined
 }
 
 /** Contents with more bytes are sent by themselves, before the run. */

@@ -29,12 +29,19 @@ input {
 output { root: input.root results: input.results mode: input.mode }
 `
 
+const scan = "input { one: file  more: [file] }\noutput { one: input.one }\n"
+
 describe("wire types", () => {
   test("writes TypeScript that tsc --strict takes", async () => {
-    const folder = folderWith({ "w/hello.wire": hello, "w/deep/rich.wire": rich, "w/_hidden.wire": "agent {" })
+    const folder = folderWith({
+      "w/hello.wire": hello,
+      "w/deep/rich.wire": rich,
+      "w/scan.wire": scan,
+      "w/_hidden.wire": "agent {",
+    })
     const out = join(folder, "wire.d.ts")
     const { code, err } = await runWire(["types", join(folder, "w"), "--out", out])
-    assert.deepEqual([code, err], [0, `Wrote the types of 2 workflows to ${out}.\n`])
+    assert.deepEqual([code, err], [0, `Wrote the types of 3 workflows to ${out}.\n`])
     const text = readFileSync(out, "utf8")
     assert.match(text, /"deep\/rich": \{ input: DeepRichInput; output: DeepRichOutput \}/)
     assert.match(text, /export type DeepRichPart = \{\n {2}title: string\n {2}children: DeepRichPart\[\]\n\}/)
@@ -50,11 +57,22 @@ const input: Workflows["deep/rich"]["input"] = {
   results: [{ kind: "done", score: 1 }, { kind: "failed", reason: null }],
   anything: {},
 }
+class LocalFile {
+  readonly path = "a.pdf"
+  readonly options = { name: "b.pdf" }
+}
+const scans: Workflows["scan"]["input"][] = [
+  { one: { file_id: "file_1" }, more: [{ url: "https://example.com/a.png" }, "data:;base64,AA", new Blob(["a"])] },
+  { one: new LocalFile(), more: [new Uint8Array(2), new Blob(["a"]).stream(), { data: "AA", name: "a.txt" }] },
+]
+const name = (output: Workflows["scan"]["output"]): string => output.one.name
+// @ts-expect-error: a path is not a file
+const path: Workflows["scan"]["input"]["one"] = { path: "a.pdf" }
 // @ts-expect-error: not one of the modes
 const wrong: Workflows["deep/rich"]["input"]["mode"] = "medium"
 // @ts-expect-error: no such workflow
 type Missing = Workflows["nothing"]
-export { input, wrong, type Missing }
+export { input, wrong, scans, name, path, type Missing }
 `,
     )
     const tsc = join(import.meta.dirname, "../../node_modules/.bin/tsc")

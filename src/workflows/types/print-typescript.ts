@@ -1,4 +1,5 @@
 import { visibleJson, visibleLines } from "../../base/visible-text.ts"
+import { holdsFile } from "../../types/holds-file.ts"
 import { mayBeLeftOut } from "../../types/relations.ts"
 import type { Field, RecordType, Type, TypeTable } from "../../types/types.ts"
 import { declaredSchemas, schemaNames, UniqueNames, type SideNames, type WorkflowTypes } from "./declared-names.ts"
@@ -9,6 +10,7 @@ const head = "// Written by `wire types`: do not edit. `wire types --check` says
 export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
   const names = new UniqueNames()
   names.take("Workflows")
+  names.take("GivenFile")
   const declarations: string[] = []
   const rows: string[] = []
   for (const workflow of workflows) {
@@ -33,13 +35,24 @@ export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
       `${comment(workflow.description, "  ")}  ${visibleJson(workflow.name)}: { input: ${input}; output: ${output}${known} }\n`,
     )
   }
-  return [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")
+  const takesFiles = workflows.some(({ input, types }) => holdsFile(input, types))
+  const all = [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")
+  return takesFiles ? `${all}${givenFile}` : all
 }
 
 const madeFile = "{ file_id: string; name: string; media_type: string; bytes: number; sha256: string }"
-/** The string is a data URL. */
-const givenFile =
-  "string | { file_id: string } | { url: string } | { data: string; media_type?: string; name?: string }"
+const givenFile = `
+/** A file as an input: a data URL, or how the service finds it. The client sends the last four, of which the last is a \`LocalFile\`. */
+export type GivenFile =
+  | string
+  | { file_id: string }
+  | { url: string }
+  | { data: string; media_type?: string; name?: string }
+  | Blob
+  | Uint8Array
+  | ReadableStream<Uint8Array>
+  | { readonly path: string; readonly options: { readonly name?: string; readonly media_type?: string } }
+`
 
 class Printer {
   readonly #side: SideNames
@@ -68,7 +81,7 @@ class Printer {
       case "object":
         return "{ [key: string]: unknown }"
       case "file":
-        return this.#side.isInput ? `(${givenFile} | ${madeFile})` : madeFile
+        return this.#side.isInput ? `(GivenFile | ${madeFile})` : madeFile
       case "any":
       case "asset":
       case "error":

@@ -6,7 +6,6 @@ import type { TestContext } from "node:test"
 import { after, describe, it } from "node:test"
 import { fc } from "../../support/fast-check.ts"
 import type { StreamEvent } from "../../../src/client/client.ts"
-import type { JsonObject } from "../../../src/base/json-value.ts"
 import { LocalFile, RunWaiting, WireworksClient, WireworksError } from "../../support/built-client.ts"
 import type { CuttingRules } from "../../support/cutting-proxy.ts"
 import { cuttingProxy } from "../../support/cutting-proxy.ts"
@@ -66,7 +65,7 @@ describe("the typed client", async () => {
       stream,
       { path },
     ]
-    const input = { files, n: 1 } as unknown as JsonObject
+    const input = { files, n: 1 }
     const { output } = await client.execute<{ files: Record<string, string>[]; n: number }>({ workflow_source, input })
     const [blob, named, bytes, local, streamed, plain] = output.files
     assert.deepEqual(blob, { data: "YWI=", media_type: "text/plain" })
@@ -78,6 +77,29 @@ describe("the typed client", async () => {
     assert.deepEqual([name, media_type, size], ["large.txt", "text/plain", 70_000])
     const contents = await client.file(streamed?.["file_id"] ?? "")
     assert.equal(await new Response(contents).text(), "streamed")
+  })
+
+  it("gives files to a workflow, and reads those of its output", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-client-"))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, "notes.txt")
+    writeFileSync(path, "n".repeat(70_000))
+    const workflow_source = `
+input { notes: file  more: { one: file } }
+output { copy: make_file("copy.md", text_of(input.more.one))  same: input.notes }
+`
+    const input = {
+      notes: new LocalFile(path),
+      more: { one: new File(["small"], "small.txt", { type: "text/plain" }) },
+    }
+    type Made = Record<"copy" | "same", { file_id: string; name: string; bytes: number }>
+    const { run_id, output } = await client.execute<Made>({ workflow_source, input })
+    assert.deepEqual([output.same.name, output.same.bytes, output.copy.name], ["notes.txt", 70_000, "copy.md"])
+    const run = await client.run(run_id)
+    assert.equal(await new Response(await run.file(output.copy.file_id)).text(), "small")
+    const files = await client.runFiles(run_id)
+    const listed = files.map(({ name, origin }) => `${name} ${origin}`)
+    assert.deepEqual(listed.toSorted(), ["copy.md made", "notes.txt input", "small.txt input"])
   })
 
   it("reads a file on disk, and those that it uses, from the nearest folder with `wireworks.json`", async (t) => {
