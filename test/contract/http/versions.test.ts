@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, it } from "node:test"
 import { folderOf } from "../../support/workflow-folder.ts"
+import { changed, pinTakesBackOnReplicas, second, served, third } from "./pinned-replicas.ts"
 import { errorOf, hello, startService } from "./start-service.ts"
 
 interface Version {
@@ -14,10 +15,6 @@ interface Version {
   readonly runs: { readonly open: number; readonly waiting: number; readonly ended: number }
 }
 
-const second = hello.replace("Greet", "Welcome")
-const third = `// third\n${hello}`
-assert.notEqual(second, hello)
-
 type Service = Awaited<ReturnType<typeof startService>>
 
 async function versionsOf(service: Service, name: string): Promise<readonly Version[]> {
@@ -25,22 +22,6 @@ async function versionsOf(service: Service, name: string): Promise<readonly Vers
   const body = (await response.json()) as { readonly versions: readonly Version[] }
   assert.equal(response.status, 200, JSON.stringify(body))
   return body.versions
-}
-
-async function served(service: Service, name: string): Promise<{ readonly version: string; readonly pinned?: true }> {
-  return (await (await service.get(`/workflows/${name}`)).json()) as {
-    readonly version: string
-    readonly pinned?: true
-  }
-}
-
-/** The version that serves once it is another one. */
-async function changed(service: Service, name: string, from: string): Promise<string> {
-  for (;;) {
-    const { version } = await served(service, name)
-    if (version !== from) return version
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 describe("versions of workflows", async () => {
@@ -137,27 +118,8 @@ describe("versions of workflows", async () => {
 })
 
 describe("versions of workflows, on replicas", () => {
-  it("a pin takes back a bad file on two replicas, which restart with it", async () => {
-    const [here, there] = [folderOf({ "greet.wire": hello }), folderOf({ "greet.wire": hello })]
-    const store = { STORE: "sqlite", DATA_DIR: folderOf({}) }
-    const one = await startService({ WORKFLOWS: here, ...store })
-    const two = await startService({ WORKFLOWS: there, ...store })
-    const { version: good } = await served(one, "greet")
-    for (const folder of [here, there]) writeFileSync(join(folder, "greet.wire"), second)
-    const bad = await changed(one, "greet", good)
-    assert.equal(await changed(two, "greet", good), bad)
-    await one.post("/workflows/greet/serve", { version: good })
-    assert.equal(await changed(two, "greet", bad), good)
-    assert.equal((await served(two, "greet")).pinned, true)
-    writeFileSync(join(there, "greet.wire"), third)
-    const fixed = await changed(two, "greet", good)
-    assert.ok(![good, bad].includes(fixed))
-    assert.equal((await served(one, "greet")).version, good)
-    const late = await startService({ WORKFLOWS: here, ...store })
-    assert.equal((await served(late, "greet")).version, good)
-    await late.post("/workflows/greet/serve", { version: null })
-    assert.equal(await changed(one, "greet", good), bad)
-  })
+  it("a pin takes back a bad file on two replicas, which restart with it", () =>
+    pinTakesBackOnReplicas({ STORE: "sqlite", DATA_DIR: folderOf({}) }))
 })
 
 describe("versions of workflows, for callers", () => {
