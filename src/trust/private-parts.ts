@@ -78,5 +78,5 @@ function isPrivate(marks: Marks): boolean {
 
 /** The declared paths of private values, without positions and keys. */
 export function sourcesOf({ private: ways }: Marks): string[] {
-  return ways.map(({ source }) => source.name.replaceAll(/\.\*|\[[^\]]*\]/g, ""))
+  return ways.map(({ source }) => source.name.replaceAll(/\.\*|\[[^[\]]*\]/g, ""))
 }
