@@ -17,7 +17,7 @@ const filter = signal("")
 const eventScope = signal<string | null>(null)
 /** A list of more would not be read; the filter finds the others. */
 const maxScopes = 500
-/** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */
+/** Whether the chunks of text are listed too, which are most of the events of a run and each say little. */
 const withDeltas = signal(false)
 
 /** The raw stream: every event with its id, to be searched and copied. */
@@ -106,10 +106,10 @@ function EventList({ run }: { readonly run: RunView }) {
               type="button"
               class="button"
               aria-pressed={withDeltas.value}
-              title="agent_delta: the text of answers, piece by piece"
+              title="agent_delta: the text of answers, chunk by chunk"
               onClick={() => (withDeltas.value = !withDeltas.value)}
             >
-              {counted(deltas, "text piece")}
+              {counted(deltas, "text chunk")}
             </button>
           )}
           <button

@@ -232,8 +232,8 @@ function Card({ question, state, title, text, children }: CardProps) {
     <article class={`question is-${state}`} id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
       <header class="question-head">
         <h2 id={`${id}-title`}>{title}</h2>
-        <StateMark state={state} {...(text === undefined ? {} : { text })} />
-        {question.to === null ? null : (
+        <StateMark state={state} text={isOpen ? waitingFor(question) : text} />
+        {isOpen || question.to === null ? null : (
           <span class="note">
             to <VisibleText text={question.to} />
           </span>
@@ -245,6 +245,16 @@ function Card({ question, state, title, text, children }: CardProps) {
       </p>
       {children}
     </article>
+  )
+}
+
+function waitingFor({ to }: Question): ComponentChildren {
+  return to === null ? (
+    "waiting for an answer"
+  ) : (
+    <>
+      waiting for <VisibleText text={to} />
+    </>
   )
 }
 

@@ -15,7 +15,7 @@ export function ReachPane() {
   return (
     <div class="scrolls padded reach" tabIndex={0} role="region" aria-label="Reach">
       <p class="note">
-        {isOutdated.value ? "As of the last text without errors. " : ""}
+        {isOutdated.value ? "Last valid version. " : ""}
         In the graph: <span class="label-untrusted">untrusted content</span>,{" "}
         <span class="label-private">private data</span>.
       </p>
@@ -117,7 +117,7 @@ function Hosts({ reach: { hosts } }: ReachProps) {
 
 function Decisions({ reach: { decisions } }: ReachProps) {
   return (
-    <Table title="Decisions that strangers can take" heads={["value", "choices", "made from", "leads to"]}>
+    <Table title="Decisions that untrusted content can take" heads={["value", "choices", "made from", "leads to"]}>
       {decisions.map(({ value, type, sources, leads_to }) => (
         <tr key={value}>
           <th scope="row">{value}</th>

@@ -18,7 +18,7 @@ import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { shortIds, shortLabel } from "../ui/short-names.ts"
-import { shortNumber, showDuration, showNumber, showTime } from "../ui/show.ts"
+import { counted, shortNumber, showDuration, showTime } from "../ui/show.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
@@ -171,7 +171,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
     >
       <div class="axis" aria-hidden="true">
         <span class="axis-name" ref={nameHead}>
-          {showNumber(rows.length)} rows
+          {counted(rows.length, "row")}
         </span>
         <div class="axis-marks" ref={axis}>
           {scale.marks.map((at) => (

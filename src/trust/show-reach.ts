@@ -133,7 +133,7 @@ export function reachAsMarkdown(file: string, reach: Reach): string {
       code(sources),
       code(leads_to),
     ])
-    section("Decisions that strangers can take", table(["value", "choices", "made from", "leads to"], rows))
+    section("Decisions that untrusted content can take", table(["value", "choices", "made from", "leads to"], rows))
   }
   const most = Object.entries(boundNames).map(
     ([key, name]) => `- ${showBound(name, reach.most[key as keyof typeof boundNames])}`,

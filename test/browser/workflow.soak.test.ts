@@ -212,7 +212,7 @@ describe("output and events", () => {
     // The pieces of text are left out until they are asked for.
     await page.getByRole("searchbox", { name: "Filter events" }).fill("agent_delta")
     await page.getByText("0 of 5 events").waitFor()
-    await page.getByRole("button", { name: /text piece/ }).click()
+    await page.getByRole("button", { name: /text chunk/ }).click()
     await rows.filter({ hasText: "agent_delta" }).first().waitFor()
     await close()
   })

@@ -259,7 +259,7 @@ function approvalOf(running: RunContext, call: ToolCall, callId: string): CallAp
     kept: () => ({ call: call.kept(), ...(about.agent === undefined ? {} : { agent: about.agent }) }),
     asked: past?.questions ?? [],
     path,
-    subject: { name: tool, question: `Call ${remote} of ${server}?`, tool: remote, server, endpoint },
+    subject: { name: tool, question: `Allow ${server}.${remote}?`, tool: remote, server, endpoint },
     digest: (words) =>
       approvalDigest({ run_id: running.runId, call_id: callId, endpoint, remote, definition, arguments: sent, words }),
     async look() {

@@ -22,7 +22,7 @@ export function connection(playground: Playground): void {
     await status(page, /completed in/)
     for (const name of [/^agent\.step1/, /^agent\.step2/]) await page.getByRole("treeitem", { name }).waitFor()
     await tab(page, "Events")
-    await page.getByRole("button", { name: /text piece/ }).click()
+    await page.getByRole("button", { name: /text chunk/ }).click()
     await eventually(async () => {
       const ids = await page.locator(".event-id").allInnerTexts()
       assert.ok(ids.length > 5, ids.join(" "))

@@ -49,6 +49,8 @@ export function questions(playground: Playground): void {
     await status(page, /completed in/)
     await page.getByRole("button", { name: "Text", exact: true }).first().click()
     await beginsRight(page.locator(".read-text").first())
+    await tab(page, "Timeline")
+    await page.getByText("1 row", { exact: true }).waitFor()
     await close()
   })
 
@@ -121,7 +123,7 @@ output { amount: wait.paid.amount }`,
 
     const question = review(page)
     await question.getByText("The owl flies at night.").waitFor()
-    await question.getByText("to editors").waitFor()
+    await question.getByText("waiting for editors").waitFor()
     // The words of the workflow's author stand in place of the field's name, and types are for authors.
     const note = question.getByRole("textbox", { name: /^What should be changed\? may be left empty/ })
     await note.waitFor()
@@ -156,7 +158,14 @@ output { amount: wait.paid.amount }`,
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("list", { name: "Answer" }).getByText("Shorter, please.").waitFor()
 
-    for (const text of ['"reserve"', '"library"', '"The Owl Papers"', '"Ada"', "to librarians"]) {
+    for (const text of [
+      '"reserve"',
+      '"library"',
+      '"The Owl Papers"',
+      '"Ada"',
+      "waiting for librarians",
+      "Allow library.reserve?",
+    ]) {
       await call.getByText(text, { exact: true }).waitFor()
     }
     await call.getByText(/^"sha256:[0-9a-f]{64}"$/).waitFor()

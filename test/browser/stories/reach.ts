@@ -76,6 +76,11 @@ export function reach(playground: Playground): void {
     const complaints: string[] = []
     await lookAt(page, complaints)("reach")
     assert.deepEqual(complaints, [])
+    await page.getByRole("heading", { name: "Decisions that untrusted content can take" }).waitFor()
+    await write(page, source.replace("output {", "output"))
+    await page.getByText(/^Last valid version\./).waitFor()
+    await write(page, source)
+    await hasCount(page.getByText(/^Last valid version\./), 0)
     await page.getByRole("button", { name: "agent.greet" }).click()
     await tab(page, "Timeline")
     await hasCount(page.locator(".way"), 0)

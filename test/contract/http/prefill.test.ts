@@ -82,7 +82,7 @@ describe("what questions begin with and show, over HTTP", async () => {
     const first = await start(approving(`question: "The import's?"`, own), { title: "Owls" })
     assert.deepEqual([first.question, first.show], ["The import's?", "the call's"])
     const plain = await start(approving("expires_seconds: 60"), { title: "Owls" })
-    assert.deepEqual([plain.question, plain.show], ["Call reserve of library?", null])
+    assert.deepEqual([plain.question, plain.show], ["Allow library.reserve?", null])
   })
 
   it("a question that is too long fails the call's run, at its place", async () => {
