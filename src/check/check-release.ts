@@ -7,6 +7,7 @@ import type { Field, RecordType, Type } from "../types/types.ts"
 import { isCandidatePath } from "../base/candidate-path.ts"
 import { modelPlace, runPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
+import { countedScore } from "./counted-score.ts"
 import { expectProperty, infer } from "./infer.ts"
 import { unknownReference } from "./infer-steps.ts"
 import type { LoopVariable } from "./program.ts"
@@ -27,14 +28,37 @@ const figures: readonly Field[] = [
   { name: "tokens", type: numberType, doc: "The mean of the tokens of a run." },
 ]
 
-const current: RecordType = { kind: "record", fields: figures }
-
 /** What `stop_when` may name. */
-const operands: readonly Field[] = [
-  ...figures,
-  { name: "agreement", type: numberType, doc: "The share of shadows whose output equals that of the run they shadow." },
-  { name: "current", type: current, doc: "The figures of the current version." },
-]
+function operands(checking: CheckContext): readonly Field[] {
+  const ofSide = [...figures, ...scoreFigures(checking)]
+  const current: RecordType = { kind: "record", fields: ofSide }
+  return [
+    ...ofSide,
+    {
+      name: "agreement",
+      type: numberType,
+      doc: "The share of shadows whose output equals that of the run they shadow.",
+    },
+    { name: "current", type: current, doc: "The figures of the current version." },
+  ]
+}
+
+/** `scores.helpful.good`, `scores.cites`: nothing for a file without scores. */
+function scoreFigures({ scores, types }: CheckContext): readonly Field[] {
+  const fields = [...scores].flatMap(([name, symbol]): Field[] => {
+    const counted = countedScore(symbol, types)
+    if (counted === undefined) return []
+    if (counted.values === null) return [{ name, type: numberType, doc: "The mean of this score." }]
+    const shares = counted.values.map((value) => ({
+      name: value,
+      type: numberType,
+      doc: "The share of the scores with this value.",
+    }))
+    return [{ name, type: { kind: "record", fields: shares }, doc: "The share of each value of this score." }]
+  })
+  if (fields.length === 0) return []
+  return [{ name: "scores", type: { kind: "record", fields }, doc: "What the scores of the file say of the runs." }]
+}
 
 export function checkRelease(checking: CheckContext): void {
   for (const declaration of checking.blocks.release) {
@@ -43,7 +67,7 @@ export function checkRelease(checking: CheckContext): void {
     const properties = readProperties(checking, "release", body, "release", keyword)
     checkKey(checking, expressionOf(checking, properties.get("by"), "release"))
     const agreeOn = fieldsOf(checking, expressionOf(checking, properties.get("agree_on"), "release"))
-    const variables = new Map(operands.map(({ name, type }) => [name, builtIn(name, keyword, type)]))
+    const variables = new Map(operands(checking).map(({ name, type }) => [name, builtIn(name, keyword, type)]))
     const scope: Scope = {
       ...runScope("release.stop_when", "`stop_when`"),
       ...runPlace,

@@ -70,8 +70,8 @@ export function check(tree: Syntax.Tree, files?: FileLookup): Checked {
   checkInputRequirements(checking)
   checkChat(checking)
   checkTriggers(checking)
-  checkRelease(checking)
   checkScores(checking)
+  checkRelease(checking)
   checkDependencyCycles(checking)
   // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
   if (tree.errors.length === 0) {

@@ -562,7 +562,7 @@ const propertyTexts: {
       "The share of the current version's completed runs that the candidate runs once more, without effects, from 0 to 1; none if left out.",
     agree_on: "Fields of `output` that a shadow is compared by, such as `[output.team]`; the whole output if left out.",
     stop_when:
-      "A condition over `failed`, `cost`, `seconds`, `tokens`, `agreement` and `runs` of the candidate, and `current.…` of the current version. Once it holds, the candidate gets no more traffic.",
+      "A condition over `failed`, `cost`, `seconds`, `tokens`, `agreement`, `runs` and `scores.…` of the candidate, and `current.…` of the current version. Once it holds, the candidate gets no more traffic.",
   },
   score: {
     sample: "The share of the runs that are judged, from 0 to 1; all of them if left out.",

@@ -1,4 +1,5 @@
 import { numberIn } from "../check/constants.ts"
+import { countedScore, type CountedScore } from "../check/counted-score.ts"
 import type { Program } from "../check/program.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import { expressionIn } from "../syntax/property-of.ts"
@@ -19,9 +20,13 @@ export interface ReleasePlan {
   readonly stop_when: Expression | null
   /** The figures that `stop_when` names: `failed`, `current.cost`. */
   readonly names: readonly string[]
+  /** The scores that `stop_when` may name. Absent where it names none. */
+  readonly scores?: readonly (CountedScore & { readonly name: string })[]
   /** What its expressions may call. Absent where there is nothing. */
   readonly functions?: Pick<Plan, "functions" | "types">
 }
+
+const namesScores = /^(?:current\.)?scores\b/
 
 /** Null for a program without a `release` block. */
 export function planRelease(program: Program): ReleasePlan | null {
@@ -31,23 +36,33 @@ export function planRelease(program: Program): ReleasePlan | null {
   const plans = planFunctions(program)
   const lower = new Lowering(program, plans)
   const [by, stopWhen] = [expressionIn(body, "by"), expressionIn(body, "stop_when")]
+  const names = stopWhen === undefined ? [] : namesIn(stopWhen)
   return {
     share: numberIn(body, "share") ?? 0,
     by: by === undefined ? null : lower.expression(by, "release.by"),
     shadow: numberIn(body, "shadow") ?? 0,
     agree_on: release.agreeOn,
     stop_when: stopWhen === undefined ? null : lower.expression(stopWhen, "release.stop_when"),
-    names: stopWhen === undefined ? [] : namesIn(stopWhen),
+    names,
+    ...(names.some((name) => namesScores.test(name)) && { scores: scoresOf(program) }),
     ...(functions.size > 0 && { functions: { functions: plans, types } }),
   }
 }
 
+function scoresOf({ scores, types }: Program): NonNullable<ReleasePlan["scores"]> {
+  return [...scores].flatMap(([name, symbol]) => {
+    const counted = countedScore(symbol, types)
+    return counted === undefined ? [] : [{ name, ...counted }]
+  })
+}
+
+/** Each with as many fields as figures have: `failed`, `current.cost`, `scores.helpful.good`. */
 function namesIn(expression: Syntax.Expression): string[] {
   const names = new Set<string>()
-  eachChain(expression, ({ base, steps: [step] }) => {
+  eachChain(expression, ({ base, steps }) => {
     if (base.kind !== "name") return
-    if (base.text !== "current") names.add(base.text)
-    else if (step?.kind === "field") names.add(`current.${step.name.text}`)
+    const path = [base.text, ...steps.flatMap((step) => (step.kind === "field" ? [step.name.text] : []))]
+    if (path.length > 1 || base.text !== "current") names.add(path.join("."))
   })
   return [...names]
 }

@@ -1,8 +1,8 @@
 import { numberIn } from "../check/constants.ts"
+import { countedField } from "../check/counted-score.ts"
 import type { Program, ScoreSymbol } from "../check/program.ts"
 import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 import { modelEntries } from "../syntax/model-choice.ts"
-import { resolve, withoutNull } from "../types/relations.ts"
 import { targetName, unchecked, type Lowering } from "./lower.ts"
 import { inferenceOf } from "./plan-settings.ts"
 import type { JudgePlan, ScorePlan } from "./plan-shape.ts"
@@ -32,14 +32,11 @@ function judgeOf(program: Program, path: string, { declaration, output }: ScoreS
   const model = propertyOf(body, "model")
   const [entry] = (model && modelEntries(model.value)) ?? []
   if (entry === undefined || output === undefined) return unchecked("a score without a model")
-  const counted = output.fields.find(({ type }) => {
-    return resolve(withoutNull(type, program.types), program.types).kind !== "string"
-  })
   return {
     model: { name: targetName(entry.reference), inference: inferenceOf(entry.block) },
     of: lower.required(body, "of", `${path}.of`),
     criterion: lower.required(body, "judge", `${path}.judge`),
     output,
-    counted: counted?.name ?? unchecked("a score that counts nothing"),
+    counted: countedField(output, program.types)?.name ?? unchecked("a score that counts nothing"),
   }
 }

@@ -63,6 +63,10 @@ export async function moveRun(job: MoveJob, parts: MoveParts): Promise<MoveResul
   const stays = (why: string): MoveResult => ({ outcome: "stays", because: [why] })
   try {
     const now = await store.lookup(job.run_id)
+    if (now.found === "run" && now.run.workflow?.version === job.moved.workflow?.version) {
+      await store.parkAgain(lease, [])
+      return stays(`it is of version ${now.run.workflow?.version} already: it was moved meanwhile`)
+    }
     // It went on and came back meanwhile.
     if (now.found !== "run" || now.run.last_event_id !== read.past.lastId) {
       await store.parkAgain(lease, [])

@@ -380,7 +380,10 @@ export async function compose(
     },
     costPerDay: Math.round(settings.scoreCostPerDay * nano),
     isBusy: () => runs.queued > 0,
-    scored: (workflow, name, value) => metrics.scored(workflow, name, value),
+    scored: (workflow, name, value) => {
+      metrics.scored(workflow, name, value)
+      releases?.judgeSoon(workflow)
+    },
     asked: (workflow, calls) => metrics.judged(workflow, calls),
     bug: (error) => log.error({ err: error }, "unexpected error"),
   })

@@ -20,6 +20,7 @@ import type { ServerSecrets } from "../server-secrets.ts"
 import { obstacles } from "../workflow-view.ts"
 import { figuresOf } from "./figures.ts"
 import { agreementOf, type Agreement } from "./agreement-of.ts"
+import { scoreFigures } from "./score-figures.ts"
 import { mustStop, type Judged } from "./stop-rule.ts"
 
 /** Runs of each side that are judged at most. */
@@ -222,6 +223,7 @@ export class Releases {
         current: judged.current,
         candidate: judged.candidate,
         agreement: judged.agreement,
+        ...(judged.scores && { scores: judged.scores }),
       },
       "the candidate is stopped: its rule holds",
     )
@@ -229,6 +231,7 @@ export class Releases {
 
   async #judged({ name, serving }: NamedWorkflow, candidate: Candidate): Promise<Judged> {
     const { since } = await this.#standing(name, candidate)
+    const { scores } = candidate.release
     const list = (release: Release, version: string | null): Promise<ListedRun[]> =>
       version === null
         ? Promise.resolve([])
@@ -239,13 +242,21 @@ export class Releases {
             release,
             status: "ended",
             since,
+            // Scores come with previews.
+            previews: scores !== undefined,
             limit: judgedRuns,
           })
     const [current, next] = await Promise.all([
       list("current", serving?.version ?? null),
       list("candidate", candidate.version),
     ])
-    return { current: figuresOf(current), candidate: figuresOf(next), agreement: null, shadows: 0 }
+    return {
+      current: figuresOf(current),
+      candidate: figuresOf(next),
+      agreement: null,
+      shadows: 0,
+      ...(scores && { scores: { current: scoreFigures(current, scores), candidate: scoreFigures(next, scores) } }),
+    }
   }
 
   /** What shadows of the candidate say. */

@@ -5,6 +5,7 @@ import { evaluate } from "../../run/values/evaluate.ts"
 import { EvaluationWork } from "../../run/values/evaluation-work.ts"
 import { emptyScope } from "../../run/values/scope.ts"
 import type { Figures } from "./figures.ts"
+import { asValue, type ScoreFigures } from "./score-figures.ts"
 
 /** Fewer ended runs say nothing. */
 export const leastRuns = 20
@@ -16,16 +17,22 @@ export interface Judged {
   /** Null without shadows. */
   readonly agreement: number | null
   readonly shadows: number
+  /** What scores say of each side. Absent where no rule names them. */
+  readonly scores?: { readonly current: ScoreFigures; readonly candidate: ScoreFigures }
 }
 
 /** Whether a candidate is to stop. False while one of the figures that its rule names is not known, or is that of too few runs. */
 export function mustStop({ stop_when, names, functions }: ReleasePlan, judged: Judged): boolean {
   if (stop_when === null || !names.every((name) => isKnown(name, judged))) return false
-  const { candidate, current, agreement } = judged
+  const { candidate, current, agreement, scores } = judged
+  const side = (figures: Figures, own: ScoreFigures | undefined): JsonObject => ({
+    ...(figures as object as JsonObject),
+    ...(own && { scores: asValue(own) }),
+  })
   const values: [string, JsonValue][] = [
-    ...Object.entries(candidate as object as JsonObject),
+    ...Object.entries(side(candidate, scores?.candidate)),
     ["agreement", agreement],
-    ["current", current as object as JsonObject],
+    ["current", side(current, scores?.current)],
   ]
   const scope = {
     ...emptyScope,
@@ -43,8 +50,12 @@ export function mustStop({ stop_when, names, functions }: ReleasePlan, judged: J
   }
 }
 
-function isKnown(name: string, { candidate, current, agreement, shadows }: Judged): boolean {
+function isKnown(name: string, { candidate, current, agreement, shadows, scores }: Judged): boolean {
   if (name === "agreement") return shadows >= leastRuns && agreement !== null
-  const [side, key] = name.startsWith("current.") ? [current, name.slice("current.".length)] : [candidate, name]
-  return side.runs >= leastRuns && side[key as keyof Figures] !== null
+  const isOfCurrent = name.startsWith("current.")
+  const side = isOfCurrent ? current : candidate
+  const [key = "", score = ""] = (isOfCurrent ? name.slice("current.".length) : name).split(".")
+  if (side.runs < leastRuns) return false
+  if (key === "scores") return scores?.[isOfCurrent ? "current" : "candidate"][score] !== undefined
+  return side[key as keyof Figures] !== null
 }

@@ -37,6 +37,17 @@ output {
 }
 `
 
+/** Of the current version all are short, of the candidate none. */
+const scored = (text: string): string => `${text}
+score short {
+    value: length(output.side) < 8
+}
+
+score size {
+    value: length(output.side)
+}
+`
+
 const release = async (service: TestService, name = "split"): Promise<ReleaseAnswer> =>
   (await (await service.get(`/workflows/${name}/release`)).json()) as ReleaseAnswer
 
@@ -67,6 +78,13 @@ describe("a candidate", async () => {
     "split.next.wire": next("share: 0.5\n    by: input.customer", "input.n + 2"),
     "deep/stops.wire": current,
     "deep/stops.next.wire": next("share: 0.5\n    stop_when: failed > 0.1 && current.failed < 0.1"),
+    "judged.wire": scored(current),
+    "judged.next.wire": scored(
+      next(
+        "share: 0.5\n    stop_when: scores.short.true < 0.5 && current.scores.short.true == 1 && scores.size > 8",
+        "input.n + 2",
+      ),
+    ),
     "broken.wire": current,
     "broken.next.wire": "agent {",
     "differs.wire": current,
@@ -143,6 +161,19 @@ describe("a candidate", async () => {
       })(),
     )
     assert.equal(await sideOf(service, name, "c", 0), "current")
+  })
+
+  it("stops by what scores say of both sides", async () => {
+    const sides = new Map<string, number>()
+    for (let n = 0; n < 200; n++) {
+      const side = await sideOf(service, "judged", "c", n)
+      sides.set(side, (sides.get(side) ?? 0) + 1)
+      if ((await release(service, "judged")).state === "stopped") break
+    }
+    const stopped = await until(service, "judged", ({ state }) => state === "stopped")
+    assert.equal(stopped.candidate.failed, 0)
+    assert.ok(stopped.candidate.runs >= 20 && stopped.current.runs >= 20, JSON.stringify(stopped))
+    assert.equal(sides.get("failed"), undefined)
   })
 
   it("gets nothing where it is wrong, and holds nothing back", async () => {
