@@ -22,8 +22,12 @@ export function scoreFigures(ended: readonly ListedRun[], scores: NonNullable<Re
 
 function shares(given: readonly JsonValue[], values: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
-    values.map((value) => [value, given.filter((one) => String(one) === value).length / given.length]),
+    values.map((value) => [value, given.filter((one) => shown(one) === value).length / given.length]),
   )
+}
+
+function shown(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value)
 }
 
 /** As an expression reads it. */
