@@ -5,9 +5,11 @@ import { EventsPane } from "../events/events-pane.tsx"
 import { GraphPane } from "../graph/graph-pane.tsx"
 import { OutputPane } from "../output/output-pane.tsx"
 import { announce } from "../page/notices.ts"
+import { CancelDialog } from "../run/cancel-dialog.tsx"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { rerunsOf } from "../run/rerun-server-run.ts"
-import { cancelRun, resume } from "../run/follow-run.ts"
+import { resume } from "../run/follow-run.ts"
+import { asksToCancel, requestCancel } from "../run/request-cancel.ts"
 import { baseUrl, client } from "../service/service.ts"
 import { RunView as ShownRun, unknownRequest } from "../shown-run/run-view.ts"
 import { statusOf } from "../shown-run/run-status.ts"
@@ -63,7 +65,7 @@ export function RunView({ run_id }: { readonly run_id: string }) {
         </div>
         <div class="tools">
           {run === null || run.isOver ? null : (
-            <button type="button" class="button outlined" onClick={() => void cancelRun(run)}>
+            <button type="button" class="button outlined" onClick={() => requestCancel(run)}>
               <Icon name="stop" />
               {run.cancelling ? "Stop waiting" : "Cancel"}
             </button>
@@ -79,6 +81,7 @@ export function RunView({ run_id }: { readonly run_id: string }) {
         </div>
       </header>
       {run === null ? <p class="empty">Loading …</p> : <Shown run={run} />}
+      {run !== null && asksToCancel.value === run ? <CancelDialog run={run} /> : null}
     </section>
   )
 }

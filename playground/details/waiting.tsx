@@ -5,8 +5,9 @@ import type { StartedWait } from "../../src/log/events.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { atField } from "../form/at-field.ts"
-import { blankValue, isDraftObject, toJson, type DraftObject } from "../form/draft.ts"
-import { FieldEditor } from "../form/field-editor.tsx"
+import { isDraftObject, toJson, unansweredValue, type DraftObject } from "../form/draft.ts"
+import { emptyTexts } from "../form/empty-texts.ts"
+import { FieldEditor, missing } from "../form/field-editor.tsx"
 import { announce, notify } from "../page/notices.ts"
 import { asksForKey, client, toWireError } from "../service/service.ts"
 import { planOf } from "../shown-run/changes.ts"
@@ -79,11 +80,16 @@ function EventForm({ wait, type, types }: EventFormProps) {
   const [isSending, setSending] = useState(false)
   const [refusal, setRefusal] = useState<readonly string[]>([])
   const { id, event: name = "", key = "", expires_at } = wait
-  const blank = type === null ? null : blankValue(type, types)
+  const blank = type === null ? null : unansweredValue(type, types)
   const draft = drafts.value[id] ?? (isDraftObject(blank) ? blank : {})
   const misfits = type === null ? [] : validateValue(draft, type, types, "data")
+  const empty = type === null ? [] : emptyTexts(draft, type, types, "data")
   const misfit = (path: string): string | undefined =>
-    tried ? atField(misfits.find((one) => one.path === path)?.message, path) : undefined
+    !tried
+      ? undefined
+      : empty.includes(path)
+        ? missing("string")
+        : atField(misfits.find((one) => one.path === path)?.message, path)
   const form = { types, misfit, scope: `${id}-`, isForPeople: true }
   const send = async (): Promise<void> => {
     setSending(true)
@@ -104,7 +110,7 @@ function EventForm({ wait, type, types }: EventFormProps) {
   const submit = (submitted: Event): void => {
     submitted.preventDefault()
     setTried(true)
-    if (misfits.length === 0) void send()
+    if (misfits.length === 0 && empty.length === 0) void send()
   }
   return (
     <form class="question-form" onSubmit={submit} noValidate aria-label={`Event ${name}`}>

@@ -13,6 +13,8 @@ const deepest = 6
 /** How many more values may be made: twenty fields of twenty fields each, and so on, are 64,000,000 at the sixth level. */
 interface Room {
   left: number
+  /** What a person has to choose or write is left open. */
+  readonly isUnanswered?: true
 }
 
 /** Values of a draft that a form shows; a larger one is edited as JSON. */
@@ -24,6 +26,7 @@ const newRoom = (): Room => ({ left: most })
 export function blankValue(type: Type, types: TypeTable, depth = 0, room = newRoom()): Draft {
   const known = resolve(type, types)
   if (depth > deepest || room.left-- <= 0) return undefined
+  if (room.isUnanswered === true && ["boolean", "enum", "variant"].includes(known.kind)) return undefined
   switch (known.kind) {
     case "string":
       return ""
@@ -59,6 +62,11 @@ export function blankValue(type: Type, types: TypeTable, depth = 0, room = newRo
     default:
       return undefined
   }
+}
+
+/** The same for an answer: no choice is made before a person makes it. */
+export function unansweredValue(type: Type, types: TypeTable): Draft {
+  return blankValue(type, types, 0, { left: most, isUnanswered: true })
 }
 
 function blankRecord(type: RecordType, types: TypeTable, depth: number, room: Room): DraftObject {

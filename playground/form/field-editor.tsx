@@ -8,7 +8,15 @@ import type { Field, Type, TypeTable, VariantType } from "../../src/types/types.
 import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
 import { DropZone, StoredFile } from "../values/stored-file.tsx"
-import { blankValue, isDraftArray, isDraftObject, memberOf, type Draft, type DraftObject } from "./draft.ts"
+import {
+  blankValue,
+  isDraftArray,
+  isDraftObject,
+  memberOf,
+  unansweredValue,
+  type Draft,
+  type DraftObject,
+} from "./draft.ts"
 import { fieldId } from "./field-id.ts"
 import { FileControl } from "./file-control.tsx"
 import { useListEntries } from "./list-entries.tsx"
@@ -24,6 +32,11 @@ export interface FormContext {
   readonly scope?: string
   /** For people who do not know the workflow: doc comments in place of names, without types. */
   readonly isForPeople?: boolean
+}
+
+/** What a new part of the form begins as. */
+function blankIn({ types, isForPeople }: FormContext, type: Type): Draft {
+  return isForPeople === true ? unansweredValue(type, types) : blankValue(type, types)
 }
 
 interface EditorProps {
@@ -50,7 +63,7 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
   const isForPeople = form.isForPeople === true
   const misfit = form.misfit(path)
   const isMissing = misfit?.startsWith("Missing: ") === true
-  const wrong = isMissing && (isForPeople || known.kind === "file") ? missing(known) : misfit
+  const wrong = isMissing && (isForPeople || known.kind === "file") ? missing(known.kind) : misfit
   const id = fieldId(path, form.scope)
   const isDocBelow = doc !== undefined && !isForPeople
   const notes = [isDocBelow ? `${id}-doc` : "", wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
@@ -117,14 +130,16 @@ export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledPro
 }
 
 /** What a person is told who has left out an answer. */
-function missing({ kind }: Type): string {
+export function missing(kind: Type["kind"]): string {
   return kind === "boolean"
     ? "Choose Yes or No."
     : kind === "integer"
       ? "Give a whole number."
-      : kind === "file"
-        ? "A file is missing here."
-        : "An answer is missing here."
+      : kind === "enum" || kind === "variant"
+        ? "Choose one."
+        : kind === "file"
+          ? "A file is missing here."
+          : "An answer is missing here."
 }
 
 function isOptional(type: Type, types: TypeTable): boolean {
@@ -320,7 +335,7 @@ function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: 
   const { form, path, value, onChange } = props
   const object: DraftObject = isDraftObject(value) ? value : {}
   const tag = object[variant.tag]
-  const chosen = variant.cases.find(({ name }) => name === tag) ?? variant.cases[0]
+  const chosen = variant.cases.find(({ name }) => name === tag) ?? (form.isForPeople ? undefined : variant.cases[0])
   const id = fieldId(childPath(path, variant.tag), form.scope)
   return (
     <div class="form-fields">
@@ -334,10 +349,11 @@ function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: 
           id={id}
           class="field"
           value={chosen?.name ?? ""}
+          aria-invalid={form.misfit(path) !== undefined}
           onChange={(event) => {
             const next = variant.cases.find(({ name }) => name === event.currentTarget.value)
             if (next === undefined) return
-            const blank = blankValue({ kind: "record", fields: next.fields }, form.types)
+            const blank = blankIn(form, { kind: "record", fields: next.fields })
             // What the two cases have in common stays.
             const kept = Object.fromEntries(
               next.fields.flatMap(({ name }) => (Object.hasOwn(object, name) ? [[name, object[name]]] : [])),
@@ -345,6 +361,7 @@ function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: 
             onChange({ [variant.tag]: next.name, ...(isDraftObject(blank) ? blank : {}), ...kept })
           }}
         >
+          {chosen === undefined ? <option value="">choose …</option> : null}
           {variant.cases.map(({ name }) => (
             <option key={name} value={name}>
               {name}
@@ -403,7 +420,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
             id={addId}
             onClick={() => {
               setShowsAll(true)
-              onChange([...items, blankValue(element, form.types)])
+              onChange([...items, blankIn(form, element)])
             }}
           >
             <Icon name="plus" />
@@ -491,7 +508,7 @@ function UnionEditor({ members, ...props }: ValueProps & { readonly members: rea
           const next = Number(event.currentTarget.value)
           const type = members[next]
           setChosen(next)
-          if (type !== undefined) onChange(blankValue(type, form.types))
+          if (type !== undefined) onChange(blankIn(form, type))
         }}
       >
         {members.map((type, position) => (

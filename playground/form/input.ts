@@ -6,6 +6,7 @@ import { withNulls } from "../../src/types/with-nulls.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Draft, DraftObject } from "./draft.ts"
 import { isDraftObject, isTooLargeForForm, shapeDraft, toJson } from "./draft.ts"
+import { emptyTexts } from "./empty-texts.ts"
 import { compilation } from "../language/source.ts"
 
 /** Everything that was typed for any field, so that a field that is renamed and named back keeps its value. */
@@ -48,6 +49,23 @@ export const inputCheck = computed((): InputCheck => {
   const misfits = validateValue(whole, inputType.value, types, "input")
   return { value: parsed.value, misfits, broken: undefined }
 })
+
+/** Where a required text is empty in the form; who means an empty text sends it as JSON. */
+const emptyInputs = computed((): readonly string[] =>
+  inputMode.value === "form" ? emptyTexts(inputDraft.value, inputType.value, compilation.value.types, "input") : [],
+)
+
+/** The empty texts that Run has objected to. */
+const objectedTo = signal<readonly string[]>([])
+
+/** Those that are still empty: they are marked. */
+export const markedEmpty = computed(() => objectedTo.value.filter((path) => emptyInputs.value.includes(path)))
+
+/** Objects to required texts that are empty: from then on they are marked until something is in them. */
+export function objectToEmpty(): readonly string[] {
+  objectedTo.value = emptyInputs.value
+  return emptyInputs.value
+}
 
 /** Number of problems that keep the input from being sent. */
 export const inputProblems = computed(() =>

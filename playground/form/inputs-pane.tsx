@@ -8,6 +8,7 @@ import {
   inputProblems,
   inputText,
   inputType,
+  markedEmpty,
   needsJson,
   setField,
   setInputMode,
@@ -42,7 +43,7 @@ export function InputsPane() {
         current={tab}
         onSelect={(name) => (inputTab.value = name)}
         items={[
-          { name: "input", label: "Input", count: inputProblems.value, wrong: true },
+          { name: "input", label: "Input", count: inputProblems.value + markedEmpty.value.length, wrong: true },
           { name: "secrets", label: "Secrets", count: missing, wrong: true },
           { name: "options", label: "Options", count: Object.keys(optionCheck.value.wrong).length, wrong: true },
         ]}
@@ -91,6 +92,7 @@ function InputForm() {
     )
   }
   const misfits = new Map(inputCheck.value.misfits.toReversed().map(({ path, message }) => [path, message]))
+  for (const path of markedEmpty.value) misfits.set(path, "Nothing is written here. JSON sends an empty text.")
   const form = {
     types,
     misfit: (path: string) => atField(misfits.get(path), path),

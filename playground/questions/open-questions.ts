@@ -7,7 +7,7 @@ import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
 import { maybe } from "../../src/types/relations.ts"
 import type { DraftObject } from "../form/draft.ts"
-import { blankValue, isDraftObject } from "../form/draft.ts"
+import { isDraftObject, unansweredValue } from "../form/draft.ts"
 import { paneTab, resultTab } from "../page/layout.ts"
 import { announce, notify } from "../page/notices.ts"
 import { shownRun, watchWhole } from "../shown-run/shown-run.ts"
@@ -50,12 +50,9 @@ export function draftOf(question: Question): DraftObject {
   const kept = drafts.value[question.id]
   if (kept !== undefined) return kept
   const { type, types } = answerType(question)
-  const blank = blankValue(type, types)
+  const blank = unansweredValue(type, types)
   const usual = question.kind === "elicitation" ? defaultsIn(question.schema) : (question.prefill ?? {})
-  if (!isDraftObject(blank)) return {}
-  // Yes and no are said, not left as they are.
-  const said = Object.entries(blank).filter(([, value]) => value !== false)
-  return { ...Object.fromEntries(said), ...usual }
+  return isDraftObject(blank) ? { ...blank, ...usual } : {}
 }
 
 export function setDraft({ id }: Question, draft: DraftObject): void {

@@ -9,8 +9,9 @@ import { filesInValue } from "../../src/types/files-in-value.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { atField } from "../form/at-field.ts"
-import { FieldEditor } from "../form/field-editor.tsx"
+import { FieldEditor, missing } from "../form/field-editor.tsx"
 import { toJson } from "../form/draft.ts"
+import { emptyTexts } from "../form/empty-texts.ts"
 import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } from "./open-questions.ts"
 import { watchWhole } from "../shown-run/shown-run.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -63,16 +64,21 @@ function AskCard({ question }: { readonly question: Question }) {
   const { type, types } = answerType(question)
   const draft = draftOf(question)
   const misfits = validateValue(draft, type, types, "answer")
+  const empty = emptyTexts(draft, type, types, "answer")
   const record = resolve(type, types)
   const misfit = (path: string): string | undefined =>
-    tried ? atField(misfits.find((one) => one.path === path)?.message, path) : undefined
+    !tried
+      ? undefined
+      : empty.includes(path)
+        ? missing("string")
+        : atField(misfits.find((one) => one.path === path)?.message, path)
   const form = { types, misfit, scope: `${question.id}-`, isForPeople: true }
   const isServers = question.kind === "elicitation"
   const isSending = sending.value.has(question.id)
   const submit = (event: Event): void => {
     event.preventDefault()
     setTried(true)
-    if (misfits.length === 0) {
+    if (misfits.length === 0 && empty.length === 0) {
       const answer = toJson(draft)
       void sendAnswer(question, isServers ? accepted(question, answer) : answer)
       return

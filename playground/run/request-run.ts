@@ -7,7 +7,7 @@ import { destinationsOf } from "../form/destinations.ts"
 import { confirmation } from "../share/confirmation.ts"
 import { editor } from "../files/editor-port.ts"
 import { fileName } from "../files/files.ts"
-import { inputCheck, inputProblems } from "../form/input.ts"
+import { inputCheck, inputProblems, markedEmpty, objectToEmpty } from "../form/input.ts"
 import type { InputTab } from "../page/layout.ts"
 import { inputTab, paneTab, problemsOpen } from "../page/layout.ts"
 import { announce, dismissAll, notify } from "../page/notices.ts"
@@ -57,6 +57,15 @@ function request(rerun: RunRequest["rerun"]): void {
     say(
       `Not started: ${broken ?? misfits[0]?.message ?? "the input does not fit"}`,
       () => inputCheck.value.broken === broken && inputCheck.value.misfits[0]?.message === misfits[0]?.message,
+    )
+    return
+  }
+  const [empty, ...more] = objectToEmpty()
+  if (empty !== undefined) {
+    turnTo("input")
+    say(
+      `Not started: ${more.length === 0 ? `${empty} is empty.` : `${empty} and ${more.length} more are empty.`}`,
+      () => markedEmpty.value.includes(empty),
     )
     return
   }

@@ -1,5 +1,5 @@
 import { openShare } from "../share/sharing.ts"
-import { cancelRun } from "../run/follow-run.ts"
+import { requestCancel } from "../run/request-cancel.ts"
 import { lookAtRun } from "../run/open-run.ts"
 import { rerunsOf } from "../run/rerun-server-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
@@ -76,7 +76,7 @@ export function commands(): Command[] {
   return [
     ...(live === null
       ? [{ name: "Run", keys: "Ctrl Enter", run: requestRun }]
-      : [{ name: "Cancel the run", run: () => void cancelRun(live) }]),
+      : [{ name: "Cancel the run", run: () => requestCancel(live) }]),
     ...(hasChanges.value
       ? [{ name: isRetry.value ? "Retry failed steps" : "Run the changed steps", run: () => requestRerun() }]
       : []),

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import { examples, loadExamples, openExample } from "../examples/examples.ts"
-import { cancelRun, reconnect } from "../run/follow-run.ts"
+import { reconnect } from "../run/follow-run.ts"
+import { requestCancel } from "../run/request-cancel.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { changedSteps, hasChanges, isRetry } from "../shown-run/changes.ts"
 import { expectedOfAll } from "../history/expected.ts"
@@ -186,7 +187,7 @@ function CancelButton() {
       title={isCancelling ? "Stop waiting for the service to confirm it" : undefined}
       aria-disabled={!isReady}
       onClick={() => {
-        if (run !== null && isReady) void cancelRun(run)
+        if (run !== null && isReady) requestCancel(run)
       }}
     >
       <Icon name="stop" />

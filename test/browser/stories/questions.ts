@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../../src/base/json-value.ts"
 import { quoteText } from "../../../src/source/quote-text.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
-import { eventually, hasCount, node, nodeSays, placeOf, run, says, status, tab, write } from "../actions.ts"
+import { eventually, hasCount, hasFocus, node, nodeSays, placeOf, run, says, status, tab, write } from "../actions.ts"
 import { approval, ask, output, review } from "../ask.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
@@ -51,6 +51,40 @@ export function questions(playground: Playground): void {
     await beginsRight(page.locator(".read-text").first())
     await tab(page, "Timeline")
     await page.getByText("1 row", { exact: true }).waitFor()
+    await close()
+  })
+
+  test("nothing is answered by itself, empty texts are objected to, and a run that asks is cancelled after a word", async () => {
+    const { page, close } = await playground.visit({ viewport: { width: 390, height: 844 } })
+    await write(page, refund)
+    await run(page)
+    await page.locator(".notice", { hasText: "Not started: input.order is empty." }).waitFor()
+    const order = page.getByRole("textbox", { name: /^order/ })
+    await hasFocus(order)
+    await page.getByText(/^Nothing is written here\./).waitFor()
+    await order.fill("A-17")
+    await run(page)
+    const card = page.getByRole("article", { name: "ask.review" })
+    const answer = card.getByRole("button", { name: "Answer" })
+    await answer.click()
+    await card.getByText("Choose one.").waitFor()
+    await card.getByText("An answer is missing here.").waitFor()
+    await card.getByRole("combobox").selectOption("high")
+    await answer.click()
+    await hasCount(card.getByText("Choose one."), 0)
+    await card.getByText("An answer is missing here.").waitFor()
+
+    const cancel = page.getByRole("button", { name: "Cancel", exact: true })
+    const [small, large] = await Promise.all([placeOf(cancel), placeOf(answer)])
+    assert.ok(large.width > small.width && large.height > small.height, JSON.stringify([small, large]))
+    await cancel.click()
+    const asked = page.getByRole("dialog", { name: "Cancel this run?" })
+    await asked.getByText("1 question is open.").waitFor()
+    await asked.getByRole("button", { name: "Keep waiting" }).click()
+    await card.getByRole("textbox").fill("It is broken.")
+    await cancel.click()
+    await asked.getByRole("button", { name: "Cancel the run" }).click()
+    await status(page, /cancelled after/)
     await close()
   })
 
@@ -216,6 +250,24 @@ output { done: call tool.pay { input { all: ${written(misleading)} } } }
     await server.close()
   })
 }
+
+const refund = `input {
+    order: string
+}
+
+ask review {
+    question: "Refund {{ input.order }}?"
+
+    output {
+        level: enum { low, high }
+        reason: string
+    }
+}
+
+output {
+    reason: ask.review.reason
+}
+`
 
 const hebrew = `ask review {
     question: "האם לשלוח?"
