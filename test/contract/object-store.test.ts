@@ -5,12 +5,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { AwsClient } from "aws4fetch"
-import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { FolderObjects } from "../../src/adapters/files/folder-objects.ts"
 import { MemoryObjects } from "../../src/adapters/files/memory-objects.ts"
-import { readS3Address, S3Objects } from "../../src/adapters/files/s3-objects.ts"
+import { readS3Address } from "../../src/adapters/files/s3-objects.ts"
 import { signS3 } from "../../src/adapters/files/sign-s3.ts"
 import { FilesFailure, ObjectsFull, type ObjectStore } from "../../src/ports/files.ts"
+import { s3At } from "../support/s3-objects.ts"
 import { expectedSignature, startS3Server, testKeys, type S3Server } from "../support/s3-server.ts"
 
 interface Bench {
@@ -128,12 +128,6 @@ objectStoreContract("folder", async () => {
   return { objects, close: async () => rmSync(folder, { recursive: true }) }
 })
 
-function s3At(endpoint: string, keys = testKeys, prefix = "some/where (1)"): S3Objects {
-  const address = readS3Address(`s3://bucket/${encodeURI(prefix)}?endpoint=${encodeURIComponent(endpoint)}&region=eu-1`)
-  assert.ok(!("must" in address))
-  return new S3Objects(address, keys, createEgress({ policy: { kind: "private" } }), () => Date.now())
-}
-
 objectStoreContract("S3", async () => {
   const server = await startS3Server("bucket")
   const objects = s3At(server.endpoint)
@@ -150,6 +144,14 @@ test("memory is bounded, and what was refused takes none of it", async () => {
   const objects = new MemoryObjects(1_000, () => 0)
   await assert.rejects(objects.put(name(), inParts(randomBytes(1_001), 300)), ObjectsFull)
   await objects.put(name(), inParts(randomBytes(1_000), 300))
+})
+
+test("machines that share a folder look at once whether they may write there", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-objects-"))
+  const machines = Array.from({ length: 10 }, () => new FolderObjects(folder))
+  await Promise.all(machines.map((one) => one.probe()))
+  assert.deepEqual(await listed(new FolderObjects(folder)), [])
+  rmSync(folder, { recursive: true })
 })
 
 test("a process that dies while it writes leaves a rest that the list has", async () => {
@@ -282,6 +284,19 @@ describe("S3", () => {
       assert.deepEqual(await listed(objects), [id])
       await objects.delete(id)
       assert.deepEqual([...server.uploads.keys()], ["foreign"])
+      await objects.close()
+    }))
+
+  test("an upload that was begun twice, because an answer was lost, is ended by the next look at all objects", () =>
+    withServer(async (server) => {
+      const objects = s3At(server.endpoint)
+      const [id, bytes] = [name(), randomBytes(6 * 1024 * 1024)]
+      server.loseAnswer(({ url = "" }) => url.endsWith("?uploads="))
+      await objects.put(id, inParts(bytes))
+      assert.equal(server.uploads.size, 1)
+      assert.deepEqual(await listed(objects), [id])
+      assert.equal(server.uploads.size, 0)
+      assert.ok((await whole(objects.get(id))).equals(bytes))
       await objects.close()
     }))
 

@@ -10,6 +10,8 @@ export interface S3Server {
   readonly uploads: Map<string, { readonly key: string; readonly parts: Map<number, Buffer>; readonly at: number }>
   /** Answers the next requests that this fits with an error. */
   fail(times: number, status: number, fits?: (request: IncomingMessage) => boolean): void
+  /** Does what the next request asks that this fits, and breaks the connection before it answers. */
+  loseAnswer(fits: (request: IncomingMessage) => boolean): void
   close(): Promise<void>
 }
 
@@ -92,6 +94,7 @@ export async function startS3Server(bucket: string, minPartBytes = 5 * 1024 * 10
   const objects: S3Server["objects"] = new Map()
   const uploads: S3Server["uploads"] = new Map()
   let numbered = 0
+  let loses: ((request: IncomingMessage) => boolean) | null = null
   let failing = { times: 0, status: 500, fits: (_request: IncomingMessage): boolean => true }
 
   const answer = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
@@ -102,6 +105,11 @@ export async function startS3Server(bucket: string, minPartBytes = 5 * 1024 * 10
     if (named !== bucket) throw new Refusal(404, "NoSuchBucket")
     const key = decodeURIComponent(rest.join("/"))
     const send = (status: number, text: string | Buffer = "", headers: Record<string, string> = {}): void => {
+      if (loses?.(request) === true) {
+        loses = null
+        response.destroy()
+        return
+      }
       response.writeHead(status, { "content-length": String(Buffer.byteLength(text)), ...headers }).end(text)
     }
     const upload = uploads.get(searchParams.get("uploadId") ?? "")
@@ -198,6 +206,9 @@ export async function startS3Server(bucket: string, minPartBytes = 5 * 1024 * 10
     uploads,
     fail(times, status, fits = () => true) {
       failing = { times, status, fits }
+    },
+    loseAnswer(fits) {
+      loses = fits
     },
     close: async () => {
       server.closeAllConnections()

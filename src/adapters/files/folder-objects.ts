@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { mkdir, open, opendir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { Readable } from "node:stream"
 import { FilesFailure, objectName, type ByteRange, type FoundObject, type ObjectStore } from "../../ports/files.ts"
 
 /** What an object is called until it is whole. */
@@ -75,16 +77,11 @@ export class FolderObjects implements ObjectStore {
     }
   }
 
+  /** By an object: machines that share the folder may begin at once, and a sweep finds what one of them leaves. */
   async probe(): Promise<void> {
-    const path = join(this.where, `probe-${process.pid}`)
-    try {
-      await mkdir(this.where, { recursive: true, mode: 0o700 })
-      const file = await open(path, "w", 0o600)
-      await file.close()
-      await rm(path)
-    } catch (error) {
-      throw this.#failure("written", error)
-    }
+    const name = randomBytes(16).toString("hex")
+    await this.put(name, Readable.from(["probe"], { objectMode: false }))
+    await this.delete(name)
   }
 
   async close(): Promise<void> {}

@@ -191,10 +191,18 @@ export class S3Objects implements ObjectStore {
       const text = await this.#text({ method: "GET", name: null, query: { ...query, prefix, ...marks } })
       for (const inner of valuesOf(text, item)) {
         const [key = ""] = valuesOf(inner, "Key")
-        const [upload] = valuesOf(inner, "UploadId")
+        const [escaped] = valuesOf(inner, "UploadId")
         const name = unescapeXml(key).slice(prefix.length)
         if (!objectName.test(name)) continue
-        if (upload !== undefined) this.#begun.set(name, [...(this.#begun.get(name) ?? []), unescapeXml(upload)])
+        if (escaped !== undefined) {
+          const upload = unescapeXml(escaped)
+          // Begun twice, because the first answer was lost: the object is whole, and nothing will end this upload.
+          if (await this.#isWhole(name)) {
+            await this.#abort(name, upload)
+            continue
+          }
+          this.#begun.set(name, [...(this.#begun.get(name) ?? []), upload])
+        }
         yield { name, written_at: Date.parse(valuesOf(inner, time)[0] ?? "") || 0 }
       }
       const isCut = valuesOf(text, "IsTruncated")[0] === "true"
@@ -204,6 +212,17 @@ export class S3Objects implements ObjectStore {
         if (mark !== undefined) marks[parameter] = unescapeXml(mark)
       }
     } while (Object.keys(marks).length > 0)
+  }
+
+  async #isWhole(name: string): Promise<boolean> {
+    const answer = await this.#call({
+      method: "GET",
+      name,
+      headers: { range: "bytes=0-0" },
+      takes: [206, 404],
+    })
+    await answer.text()
+    return answer.status !== 404
   }
 
   async probe(): Promise<void> {
