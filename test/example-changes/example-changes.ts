@@ -133,7 +133,15 @@ export const exampleChanges: readonly ExampleChange[] = [
       {
         file: "src/check/provider-kinds.ts",
         before: '  google: {\n    label: "Google',
-        insert: `  relay: { label: "the relay's API", takesAudio: false, makes: [], ignores: ["top_k"], documentOptions: [], hostsTools: false },\n`,
+        insert: `  relay: {
+    label: "the relay's API",
+    takesAudio: false,
+    makes: [],
+    ignores: ["top_k"],
+    documentOptions: [],
+    hostsTools: false,
+  },
+`,
       },
       {
         file: "src/check/provider-kinds.ts",

@@ -13,6 +13,17 @@ const sources = readdirSync(examples)
   .filter((name) => name.endsWith(".wire") && !name.endsWith(".test.wire"))
   .map((name) => ({ name, text: readFileSync(join(examples, name), "utf8") }))
 
+/** What they import: with a file that is not there, each would have a mistake before anything is missing. */
+const modules = Object.fromEntries(
+  readdirSync(join(examples, "lib")).map((name) => [`lib/${name}`, readFileSync(join(examples, "lib", name), "utf8")]),
+)
+
+const errorsOf = (text: string) => compile(text, { modules }).diagnostics.filter(isError)
+
+test("nothing is wrong with the examples as they are", () => {
+  for (const { name, text } of sources) assert.deepEqual(errorsOf(text), [], name)
+})
+
 /** `npm test` tries a third of what the soak tries. */
 const thinned = atStrength(3, 1)
 
@@ -30,7 +41,7 @@ test("a token that is missing gives one message, nearly always", () => {
   const others: string[] = []
   for (const { name, text } of sources) {
     for (const deletion of deletions(text, 3 * thinned)) {
-      const errors = compile(deletion.text).diagnostics.filter(isError).length
+      const errors = errorsOf(deletion.text).length
       if (errors > 0) all++
       if (errors > 1) others.push(`${name}:${deletion.what} gives ${errors}`)
     }
