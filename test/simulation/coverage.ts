@@ -133,8 +133,8 @@ const happenings = [
 
 /**
  * Events that no history has: a suspect runs alone for half a minute (src/run/suspects.test.ts), simulated models stand in front of rates (src/run/budget/rates.test.ts)
- * and of batches (test/run/batch-crashes.test.ts), waits have histories of their own, and no simulated
- * model has tools of its own (test/contract/http/hosted-tools.test.ts).
+ * and of batches (test/run/batch-crashes.test.ts), waits and moves have histories of their own (moves in test/run/moving.test.ts), and
+ * no simulated model has tools of its own (test/contract/http/hosted-tools.test.ts).
  */
 const notHere: readonly string[] = [
   "run_survived",
@@ -146,6 +146,8 @@ const notHere: readonly string[] = [
   "batch_left",
   "wait_started",
   "wait_ended",
+  "run_moved",
+  "question_withdrawn",
 ]
 
 /** Adds histories up. */
