@@ -54,7 +54,7 @@ export function TriggersPage() {
 function TriggerRow({ trigger }: { readonly trigger: TriggerAnswer }) {
   const { workflow, name, paused } = trigger
   const isSchedule = trigger.kind === "schedule"
-  const next = isSchedule && trigger.next_at !== null ? `next ${showMoment(Date.parse(trigger.next_at))}` : ""
+  const next = isSchedule && trigger.next_at !== null ? `next ${momentIn(trigger.next_at, trigger.timezone)}` : ""
   return (
     <li>
       <div class="run-about">
@@ -96,6 +96,14 @@ function TriggerRow({ trigger }: { readonly trigger: TriggerAnswer }) {
   )
 }
 
+/** `1 Jan, 09:00 Europe/Berlin`: on the clock by which the schedule goes. */
+function momentIn(at: string, timeZone: string): string {
+  const date = new Date(at)
+  const day = date.toLocaleString("en-GB", { timeZone, day: "numeric", month: "short" })
+  const time = date.toLocaleString("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" })
+  return `${day}, ${time} ${timeZone}`
+}
+
 /** When a schedule is due: in words, with the expression that says so exactly. */
 function Due({ cron, timezone }: { readonly cron: string; readonly timezone: string }) {
   const words = cronWords(cron)
@@ -114,10 +122,14 @@ const outcomeMarks: Readonly<Record<"skipped" | "missed" | "refused", StateName>
 }
 
 /** The last due time or delivery, with a way to its run. */
-function Last({ trigger: { last, name } }: { readonly trigger: TriggerAnswer }) {
+function Last({ trigger }: { readonly trigger: TriggerAnswer }) {
+  const { last, name } = trigger
   if (last === null) return <span class="note">It has not started a run yet.</span>
   const { run_id, due_at, outcome, status, error } = last
-  const due = due_at === null ? "" : `due ${showMoment(Date.parse(due_at))}`
+  const due =
+    due_at === null
+      ? ""
+      : `due ${trigger.kind === "schedule" ? momentIn(due_at, trigger.timezone) : showMoment(Date.parse(due_at))}`
   const [state, word] =
     outcome !== "started"
       ? ([outcomeMarks[outcome], outcome] as const)

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { isOutdated } from "../language/source.ts"
 import { graphOf } from "../shown-run/shown-run.ts"
 import { openedCalls } from "../files/opened-calls.ts"
+import { narrow } from "../page/layout.ts"
 import { selection } from "../shown-run/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Drawing, NodeMenu } from "./drawing.tsx"
@@ -186,34 +187,36 @@ export function GraphPane() {
 
   return (
     <section class="pane graph" aria-label="Graph">
-      <div
-        class="graph-view"
-        ref={box}
-        tabIndex={0}
-        role="application"
-        aria-roledescription="graph"
-        aria-label={`Plan of ${allSteps.value.length === 1 ? "1 step" : `${allSteps.value.length} steps`}. Arrows move it, and go from step to step; plus and minus zoom, zero fits it in.`}
-        onPointerDown={drag}
-        onKeyDown={key}
-        onFocusIn={(event) => {
-          const element = event.target
-          if (!(element instanceof SVGElement)) return
-          const node = placed.nodes.find(({ id }) => id === idOf(element))
-          if (node !== undefined) lastFocused.value = node.id
-          if (element.matches(":focus-visible")) bringIn(node)
-        }}
-      >
-        {placed.nodes.length === 0 ? (
-          <p class="empty">
-            Nothing to draw yet. Declare an agent and an output, and the plan appears here as you type.
-          </p>
-        ) : (
-          <Drawing placed={placed} view={view} room={room} onToggle={toggle} />
-        )}
+      <div class="graph-stage">
+        <div
+          class="graph-view"
+          ref={box}
+          tabIndex={0}
+          role="application"
+          aria-roledescription="graph"
+          aria-label={`Plan of ${allSteps.value.length === 1 ? "1 step" : `${allSteps.value.length} steps`}. Arrows move it, and go from step to step; plus and minus zoom, zero fits it in.`}
+          onPointerDown={drag}
+          onKeyDown={key}
+          onFocusIn={(event) => {
+            const element = event.target
+            if (!(element instanceof SVGElement)) return
+            const node = placed.nodes.find(({ id }) => id === idOf(element))
+            if (node !== undefined) lastFocused.value = node.id
+            if (element.matches(":focus-visible")) bringIn(node)
+          }}
+        >
+          {placed.nodes.length === 0 ? (
+            <p class="empty">
+              Nothing to draw yet. Declare an agent and an output, and the plan appears here as you type.
+            </p>
+          ) : (
+            <Drawing placed={placed} view={view} room={room} onToggle={toggle} />
+          )}
+        </div>
+        <WayBack />
+        <NodeMenu />
+        <Minimap placed={placed} view={view} room={room} onMove={centre} />
       </div>
-      <WayBack />
-      <NodeMenu />
-      <Minimap placed={placed} view={view} room={room} onMove={centre} />
       <div class="graph-tools">
         {!canFind.value ? null : (
           <FindStep
@@ -278,8 +281,8 @@ const buttonsHeight = 48
 
 /** All of it in the middle; from its beginning, where all of it would be too small to read. */
 function fitted({ width, height }: Placed, boxWidth: number, paneHeight: number): View {
-  // The buttons at the bottom cover nothing, except in a pane that is too low.
-  const boxHeight = paneHeight < 4 * buttonsHeight ? paneHeight : paneHeight - buttonsHeight
+  // The buttons at the bottom cover nothing, except in a pane that is too low; on a telephone they have a row of their own.
+  const boxHeight = narrow.value || paneHeight < 4 * buttonsHeight ? paneHeight : paneHeight - buttonsHeight
   if (width === 0 || height === 0 || boxWidth === 0) return { x: 0, y: 0, zoom: 1 }
   const whole = Math.min(1, boxWidth / width, boxHeight / height)
   const least = leastFitIn(boxWidth)

@@ -27,8 +27,10 @@ interface MenuProps {
 export function keepWithin(list: HTMLElement): void {
   list.style.translate = ""
   const { left, right, top, bottom } = list.getBoundingClientRect()
-  const x = Math.max(8 - left, Math.min(0, innerWidth - 8 - right))
-  const y = Math.max(8 - top, Math.min(0, innerHeight - 8 - bottom))
+  // Not the window's own sizes: on a telephone these grow with what is beyond the edge.
+  const { clientWidth, clientHeight } = document.documentElement
+  const x = Math.max(8 - left, Math.min(0, clientWidth - 8 - right))
+  const y = Math.max(8 - top, Math.min(0, clientHeight - 8 - bottom))
   if (x !== 0 || y !== 0) list.style.translate = `${x}px ${y}px`
 }
 
@@ -52,12 +54,20 @@ export function Menu({ label, children, items, align = "start", onOpen, search }
     const checked = box.current?.querySelector<HTMLElement>("[aria-checked=true]")
     ;(checked ?? first)?.focus()
     const list = box.current?.querySelector<HTMLElement>(".menu-list")
-    if (list) keepWithin(list)
+    // Again when what has been loaded makes it wider.
+    const watch = new ResizeObserver(() => list && keepWithin(list))
+    if (list) {
+      keepWithin(list)
+      watch.observe(list)
+    }
     const outside = (event: PointerEvent): void => {
       if (event.target instanceof Node && box.current?.contains(event.target) !== true) setOpen(false)
     }
     document.addEventListener("pointerdown", outside)
-    return () => document.removeEventListener("pointerdown", outside)
+    return () => {
+      watch.disconnect()
+      document.removeEventListener("pointerdown", outside)
+    }
   }, [isOpen])
 
   const move = (event: KeyboardEvent): void => {

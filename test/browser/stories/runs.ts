@@ -193,6 +193,28 @@ export function runs(playground: Playground): void {
     assert.deepEqual(complaints, [])
   })
 
+  test("on a telephone the menu is within the screen, and the buttons of the graph cover no step", async () => {
+    const { page, close } = await playground.visit({
+      viewport: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+      reducedMotion: "reduce",
+    })
+    await page.getByRole("button", { name: "Open", exact: true }).click()
+    await page.getByText("Workflows of this server").waitFor()
+    const { x, width } = await placeOf(page.locator(".menu-list"))
+    assert.ok(x >= 0 && x + width <= 390, JSON.stringify([x, width]))
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
+    await page.getByRole("menuitemradio", { name: /^Fan-out/ }).click()
+    await tab(page, "Graph")
+    const [graph, tools] = await Promise.all([
+      placeOf(page.locator(".graph-view")),
+      placeOf(page.locator(".graph-tools")),
+    ])
+    assert.ok(graph.y + graph.height <= tools.y + 1, JSON.stringify([graph, tools]))
+    await close()
+  })
+
   test("a run that failed is seen from its failure, live and by its link; one that completed is opened at its top", async () => {
     const { page, close } = await playground.visit()
     const chain = (last: string): string =>
