@@ -86,6 +86,13 @@ const run = named(
     waiting_for: optional(waitingFor),
     batches: array(batch, { description: "Batches of model calls, until the run has ended." }),
     ...times,
+    redacted_at: optional(
+      string({
+        format: "date-time",
+        description:
+          "When its input, events, output and files were deleted, for it had private values (`WIRE_PRIVATE_RETENTION`). Absent where they are there.",
+      }),
+    ),
     output: anything(),
     error: nullable(runError),
     usage,

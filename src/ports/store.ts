@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Limits } from "../plan/plan-shape.ts"
-import type { LogEvent, RunTrigger } from "../log/events.ts"
+import type { ErrorKind, LogEvent, RunTrigger, Usage } from "../log/events.ts"
 import type { SourceText } from "../source/source-files.ts"
 import type { OutputKeeper, TriggerStore } from "./trigger-store.ts"
 import type { ActionStore } from "./run-actions.ts"
@@ -97,6 +97,8 @@ export interface NewRun {
   readonly files?: readonly string[]
   /** It is judged once it has completed. */
   readonly scored?: true
+  /** Its file marks values as private. */
+  readonly private?: true
 }
 
 /** No request can name it again: it is always new. */
@@ -230,10 +232,20 @@ export function isStoreTrouble(error: unknown): error is StoreFailure {
   )
 }
 
+/** What is left of a run with private values when their time is over. Only its record shows it. */
+export interface RedactedRun {
+  readonly run: RunRow
+  readonly status: RunStatus
+  readonly error_kind: ErrorKind | null
+  readonly usage: Usage
+  readonly rerun_of: string | null
+  readonly redacted_at: number
+}
+
 export type RunLookup =
   | { readonly found: "run"; readonly run: RunRow }
-  /** Deleted, by retention or by request. */
-  | { readonly found: "expired"; readonly caller: string }
+  /** Deleted, by retention or by request: with `redacted`, all but how it went. */
+  | { readonly found: "expired"; readonly caller: string; readonly redacted?: RedactedRun }
   | { readonly found: "nothing" }
 
 /** Answers of models. Expired ones are never given. */
@@ -340,9 +352,9 @@ export interface RunStore extends RunList, RunCounts {
   stored(caller: string): Promise<number>
   /**
    * Deletes runs that ended before `ended_before`, and dead cache entries; says how many runs. A tombstone of each
-   * stays for a good while.
+   * stays for a good while. Of private runs that ended before `private_before`, all goes that they were given and made.
    */
-  sweep(ended_before: number): Promise<number>
+  sweep(ended_before: number, private_before?: number): Promise<number>
   /**
    * Deletes a run that has ended, at once: all that a sweep would delete of it later, its idempotency key included, and with a tombstone. `open`: it has
    * not ended, and stays. `gone`: there is no such run (any more). If the process dies meanwhile, the next sweep deletes the rest.

@@ -169,7 +169,11 @@ export class Runs {
     const taken = takesFiles(plan) ? await this.#takeFiles(plan, asked) : asked
     if ("outcome" in taken) return taken
     const isScored = plan.scores !== undefined && given.request.workflow?.release !== "shadow"
-    const request = isScored ? { ...taken, scored: true as const } : taken
+    const isPrivate = plan.content !== undefined
+    const request =
+      isScored || isPrivate
+        ? { ...taken, ...(isScored && { scored: true as const }), ...(isPrivate && { private: true as const }) }
+        : taken
     const { clock, random, store } = this.#ports
     const { owner, leaseMs } = this.#settings
     const { caller, idempotency } = request

@@ -39,5 +39,8 @@ export function refuseAt(kind: ApiErrorKind, path: string, message: string, hint
 }
 
 export function runExpired(): HttpError {
-  return refuse("run_expired", "This run was deleted: by request, or because it ended longer ago than WIRE_RETENTION")
+  return refuse(
+    "run_expired",
+    "This run was deleted: by request, or because it ended longer ago than WIRE_RETENTION (or, with private values, WIRE_PRIVATE_RETENTION)",
+  )
 }

@@ -1,4 +1,4 @@
-import { Damaged } from "../ports/store.ts"
+import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { Vault } from "../ports/vault.ts"
 import { LogReader } from "./log-reader.ts"
 import { tablesOfRun } from "./left-behind.ts"
@@ -144,6 +144,7 @@ function* isWhole(reader: LogReader, run_id: string): Steps<boolean> {
     }
   } catch (error) {
     if (error instanceof Damaged) return false
+    if (error instanceof NoSuchRun && (yield* reader.lookup(run_id)).found !== "run") return true
     throw error
   } finally {
     reader.forget(run_id)

@@ -3,8 +3,17 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { OutputKeeper } from "../ports/trigger-store.ts"
 import { triggerIn, workflowIn } from "./run-list-reader.ts"
 import { keptKey } from "./trigger-writer.ts"
-import type { LogEvent } from "../log/events.ts"
-import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../ports/store.ts"
+import type { ErrorKind, LogEvent, Usage } from "../log/events.ts"
+import { noUsage, showUsage } from "../log/usage.ts"
+import {
+  NoSuchRun,
+  type ExistingRun,
+  type RedactedRun,
+  type RunLookup,
+  type RunRequest,
+  type RunRow,
+  type RunStatus,
+} from "../ports/store.ts"
 import type { DataKey, Vault } from "../ports/vault.ts"
 import type { Notice, TakenNotice } from "../ports/notices.ts"
 import { openNotice, openTaken } from "./sealed-notices.ts"
@@ -112,6 +121,7 @@ export class LogReader {
   *lookup(run_id: string): Steps<RunLookup> {
     const row = yield* get(
       `SELECT caller, created_at, finished_at, cancel_requested, workflow, version, release, shadow_of, moved_from, started_by, trace_id, waiting,
+         redacted_at, outcome, error_kind, usage, rerun_of,
          coalesce((SELECT max(last) FROM events WHERE run = num), 0)
            + CASE WHEN condemned IS NULL THEN 0 ELSE 1 END AS last_event_id
        FROM runs WHERE run_id = ?`,
@@ -123,21 +133,19 @@ export class LogReader {
         ? { found: "nothing" }
         : { found: "expired", caller: tombstone["caller"] as string }
     }
-    return {
-      found: "run",
-      run: {
-        run_id,
-        caller: this.#heads.get(run_id)?.caller ?? (row["caller"] as string),
-        created_at: row["created_at"] as number,
-        finished_at: row["finished_at"] as number | null,
-        last_event_id: row["last_event_id"] as number,
-        cancel_requested: row["cancel_requested"] === 1,
-        workflow: workflowIn(row),
-        trigger: triggerIn(row),
-        trace_id: row["trace_id"] as string | null,
-        waiting: row["waiting"] === 1,
-      },
+    const run: RunRow = {
+      run_id,
+      caller: this.#heads.get(run_id)?.caller ?? (row["caller"] as string),
+      created_at: row["created_at"] as number,
+      finished_at: row["finished_at"] as number | null,
+      last_event_id: row["last_event_id"] as number,
+      cancel_requested: row["cancel_requested"] === 1,
+      workflow: workflowIn(row),
+      trigger: triggerIn(row),
+      trace_id: row["trace_id"] as string | null,
+      waiting: row["waiting"] === 1,
     }
+    return row["redacted_at"] === null ? { found: "run", run } : redactedIn(row, run)
   }
 
   *request(run_id: string): Steps<RunRequest> {
@@ -323,4 +331,18 @@ class OpenedRows {
       this.#bytes -= row.bytes
     }
   }
+}
+
+/** What is left of a run whose values were private. */
+function redactedIn(row: Row, run: RunRow): RunLookup {
+  const usage = row["usage"] as string | null
+  const redacted: RedactedRun = {
+    run: { ...run, last_event_id: 0 },
+    status: row["outcome"] as RunStatus,
+    error_kind: row["error_kind"] as ErrorKind | null,
+    usage: usage === null ? noUsage : showUsage(JSON.parse(usage) as Usage),
+    rerun_of: row["rerun_of"] as string | null,
+    redacted_at: row["redacted_at"] as number,
+  }
+  return { found: "expired", caller: run.caller, redacted }
 }

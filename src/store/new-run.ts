@@ -121,6 +121,7 @@ export function creationOf(
     last: 0,
     files: run.files ?? [],
     scored: run.scored === true,
+    private: run.private === true,
     notify_receiver: notify === undefined ? null : outbox.receiver(receiverOf(notify.url)),
     blobs: [
       ...(idempotency === null ? ([null, null] as const) : idempotencyDigests(vault, caller, idempotency)),

@@ -66,6 +66,8 @@ export interface CreateOperation extends Blobs<
   readonly files: readonly string[]
   /** It is judged once it has completed. */
   readonly scored: boolean
+  /** Its file marks values as private. */
+  readonly private: boolean
 }
 
 export type CreateResult =
@@ -271,7 +273,7 @@ export interface SettleNoticeOperation extends Blobs<readonly [last_error: Uint8
 
 /** One slice of a sweep, so that a long one does not keep appends waiting. */
 export interface SweepOperation extends Blobs<readonly []> {
-  readonly kind: "sweep runs" | "sweep leftovers" | "sweep ages"
+  readonly kind: "sweep runs" | "redact runs" | "sweep leftovers" | "sweep ages"
   readonly ended_before: number
   readonly now: number
   readonly tombstone_until: number

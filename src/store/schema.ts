@@ -399,4 +399,10 @@ export const migrations: readonly string[] = [
   -- What shadows have cost on a day, in billionths.
   CREATE TABLE shadow_days (day INTEGER PRIMARY KEY, cost INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
   `,
+  `
+  -- private: the run has values that its file marks as private. redacted_at: when they were deleted, with all that it was given and made; how it ended stays.
+  ALTER TABLE runs ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN redacted_at INTEGER;
+  CREATE INDEX runs_to_redact ON runs (finished_at) WHERE private = 1;
+  `,
 ]

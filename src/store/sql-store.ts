@@ -379,8 +379,9 @@ export class SqlStore implements RunStore {
     return this.#medium.read(this.#reader.stored(caller))
   }
 
-  async sweep(ended_before: number): Promise<number> {
+  async sweep(ended_before: number, private_before?: number): Promise<number> {
     const runs = await this.#slices("sweep runs", ended_before)
+    if (private_before !== undefined) await this.#slices("redact runs", private_before)
     await this.#slices("sweep leftovers", ended_before)
     await this.#slices("sweep ages", ended_before)
     return runs

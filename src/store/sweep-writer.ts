@@ -23,6 +23,49 @@ export function* sweepRuns({ ended_before, tombstone_until }: SweepOperation): S
   return runs.length
 }
 
+/** Deletes all that private runs were given and made. What finds them, and how they went, stays. */
+export function* redactRuns({ ended_before, now }: SweepOperation): Steps<number> {
+  const found = yield* all(
+    "SELECT num FROM runs WHERE private = 1 AND finished_at < ? ORDER BY finished_at LIMIT ?",
+    ended_before,
+    sweptRuns,
+  )
+  if (found.length === 0) return 0
+  const text = JSON.stringify(numbers(found, "num"))
+  yield* dropFilesOf(listed, text, now)
+  yield* freeBytes(text)
+  yield* forgetNotices(text)
+  yield* forgetUses(listed, text)
+  for (const table of ["file_refs", "waits"]) yield* run(`DELETE FROM ${table} WHERE run IN ${listed}`, text)
+  yield* leaveOver(text)
+  yield* run(
+    `UPDATE runs SET private = 0, redacted_at = ?2, bytes = 0, condemned = NULL, preview = NULL, end_preview = NULL
+     WHERE num IN ${listed}`,
+    text,
+    now,
+  )
+  return found.length
+}
+
+/** What the runs of each caller take is less by these. */
+function* freeBytes(runs: string): Steps<void> {
+  yield* run(
+    `UPDATE stored SET bytes = stored.bytes - freed.bytes
+     FROM (SELECT caller, sum(bytes) AS bytes FROM runs WHERE num IN ${listed} GROUP BY caller) AS freed
+     WHERE stored.caller = freed.caller`,
+    runs,
+  )
+  yield* run("DELETE FROM stored WHERE bytes <= 0")
+}
+
+/** Their events and requests follow in slices of their own. */
+function* leaveOver(runs: string): Steps<void> {
+  yield* run(
+    `INSERT INTO leftovers (run) SELECT num FROM runs WHERE num IN ${listed} AND num NOT IN (SELECT run FROM leftovers)`,
+    runs,
+  )
+}
+
 export function* deleteRun({ run_id, tombstone_until, erased_at }: DeleteOperation): Steps<Deletion> {
   const row = yield* get("SELECT num, finished_at FROM runs WHERE run_id = ?", run_id)
   if (row === undefined) return "gone"
@@ -52,19 +95,13 @@ function* deleteRuns(
     erased_at,
   )
   if (erased_at !== null) yield* eraseMore(text, erased_at)
-  yield* run(
-    `UPDATE stored SET bytes = stored.bytes - freed.bytes
-     FROM (SELECT caller, sum(bytes) AS bytes FROM runs WHERE num IN ${listed} GROUP BY caller) AS freed
-     WHERE stored.caller = freed.caller`,
-    text,
-  )
-  yield* run("DELETE FROM stored WHERE bytes <= 0")
+  yield* freeBytes(text)
   yield* forgetNotices(text)
   yield* forgetUses(listed, text)
   for (const { table, run: column } of tablesOfRun("with the run")) {
     yield* run(`DELETE FROM ${table} WHERE ${column} IN ${listed}`, text)
   }
-  yield* run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?1)`, text)
+  yield* leaveOver(text)
   yield* run(`DELETE FROM runs WHERE num IN ${listed}`, text)
 }
 

@@ -60,7 +60,7 @@ import { hold, setEntries } from "./ledger-writer.ts"
 import { countEnded } from "./stats-writer.ts"
 import { addAction, advanceAction } from "./action-writer.ts"
 import { endScoring, putScore, reserveScore, takeScored } from "./score-writer.ts"
-import { deleteRun, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
+import { deleteRun, redactRuns, sweepAges, sweepLeftovers, sweepRuns } from "./sweep-writer.ts"
 import { keepVersion, pinWorkflow, serveVersions, sweepVersions, withdrawVersion } from "./version-writer.ts"
 
 const rememberedRuns = 20_000
@@ -137,6 +137,7 @@ export class Writes {
     "settle notice": (operation: SettleNoticeOperation) => settleNotice(operation),
     /** How many runs, or rows, were deleted. */
     "sweep runs": (operation: SweepOperation) => this.#sweepRuns(operation),
+    "redact runs": (operation: SweepOperation) => this.#redactRuns(operation),
     "delete run": (operation: DeleteOperation) => this.#deleteRun(operation),
     "sweep leftovers": () => sweepLeftovers(),
     "sweep ages": (operation: SweepOperation) => sweepAges(operation),
@@ -196,8 +197,8 @@ export class Writes {
     const num = yield* insert(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver, started_by, origin, keeper, preview,
-         release, shadow_of, rerun_of, scored, trace_id)
-         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         release, shadow_of, rerun_of, scored, private, trace_id)
+         VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -221,6 +222,7 @@ export class Writes {
       operation.shadow_of,
       operation.rerun_of,
       operation.scored ? 1 : 0,
+      operation.private ? 1 : 0,
       operation.trace_id,
     )
     for (const { path, digest } of operation.values) {
@@ -404,6 +406,13 @@ export class Writes {
     const swept = yield* sweepRuns(operation)
     if (swept > 0) this.residue = true
     return swept
+  }
+
+  *#redactRuns(operation: SweepOperation): Steps<number> {
+    const redacted = yield* redactRuns(operation)
+    if (redacted > 0) this.residue = true
+    if (redacted > 0) this.erased = true
+    return redacted
   }
 
   *#deleteRun(operation: DeleteOperation): Steps<Deletion> {

@@ -19,6 +19,7 @@ import { moving } from "./run-store/moving.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 import { tellingTime } from "./run-store/telling-time.ts"
+import { redacting } from "./run-store/redacting.ts"
 import { sending } from "./run-store/sending.ts"
 import { versioning } from "./run-store/versioning.ts"
 import { triggering } from "./run-store/triggering.ts"
@@ -50,6 +51,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     acting(onBench)
     scoring(onBench)
     retaining(onBench)
+    redacting(onBench)
     deleting(onBench)
     erasing(onBench)
     notifyingContract(onBench)

@@ -53,7 +53,8 @@ import {
   eventsAfter,
   listedRun,
   newStoredRun,
-  runRow,
+  lookedUp,
+  redactStored,
   storedBytes,
   withKept,
   withoutKept,
@@ -176,7 +177,7 @@ export class MemoryStore implements RunStore {
       const tombstone = this.#erased.get(run_id) ?? this.#tombstones.get(run_id)
       return tombstone === undefined ? { found: "nothing" } : { found: "expired", caller: tombstone.caller }
     }
-    return { found: "run", run: runRow(run_id, run) }
+    return lookedUp(run_id, run)
   }
 
   async list(query: RunQuery): Promise<ListedRun[]> {
@@ -400,13 +401,16 @@ export class MemoryStore implements RunStore {
     return this.#stored.of(caller)
   }
 
-  async sweep(ended_before: number): Promise<number> {
+  async sweep(ended_before: number, private_before = Number.NEGATIVE_INFINITY): Promise<number> {
     const now = this.#clock.now()
     let swept = 0
     this.#runs.forEach((run, run_id) => {
-      if (run.finished_at === null || run.finished_at >= ended_before) return
-      this.#erase(run_id, run)
-      swept++
+      if (run.finished_at === null) return
+      if (run.finished_at < ended_before) {
+        this.#erase(run_id, run)
+        swept++
+      } else if (run.private && run.redacted === null && run.finished_at < private_before)
+        this.#redact(run_id, run, now)
     })
     for (const [run_id, { until }] of this.#tombstones) {
       if (until > now && this.#tombstones.size <= maxTombstones) break
@@ -421,6 +425,17 @@ export class MemoryStore implements RunStore {
     this.sentEvents.sweep(now)
     this.files.sweep(now)
     return swept
+  }
+
+  #redact(run_id: string, run: StoredRun, now: number): void {
+    redactStored(run, now)
+    this.files.dropThoseOf(run_id)
+    this.files.forgetRun(run_id)
+    this.waits.forget(run_id)
+    this.outbox.forget(run_id)
+    this.#uncounted.delete(run)
+    this.#stored.add(run.caller, -run.counted)
+    run.counted = 0
   }
 
   async delete(run_id: string): Promise<Deletion> {

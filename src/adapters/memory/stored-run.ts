@@ -6,7 +6,7 @@ import type { LogEvent, Usage } from "../../log/events.ts"
 import { endStatus, errorKindOf, openStatus, originOf, type ListedRun } from "../../ports/run-list.ts"
 import type { Score } from "../../ports/scores.ts"
 import { previewOfEnd, previewOfRequest } from "../../ports/run-preview.ts"
-import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
+import type { NewRun, RedactedRun, RunLookup, RunRequest, RunRow } from "../../ports/store.ts"
 import { noUsage, showUsage } from "../../log/usage.ts"
 
 /** A run as a `MemoryStore` keeps it. */
@@ -18,12 +18,15 @@ export interface StoredRun {
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly wakeUps: Set<WakeUp>
   readonly scored: boolean
+  readonly private: boolean
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
   readonly kept: Map<number, JsonValue>
   /** The only event that is left of a condemned run's log. */
   end: LogEvent | null
+  /** All that it was given and made is gone: how it ended stays. */
+  redacted: (Pick<ListedRun, "status" | "error_kind"> & { readonly at: number }) | null
   request: RunRequest
   finished_at: number | null
   cancel_requested: boolean
@@ -50,6 +53,8 @@ export function newStoredRun(run: NewRun, number: number, slot: string | null, l
         : { slot, fingerprint: run.idempotency?.fingerprint ?? "", kept_until: run.idempotency?.kept_until ?? 0 },
     wakeUps: new Set(),
     scored: run.scored === true,
+    private: run.private === true,
+    redacted: null,
     events: [],
     kept: new Map(),
     end: null,
@@ -93,9 +98,11 @@ export function listedRun(run_id: string, run: StoredRun, previews: boolean, sco
   const { caller, created_at, finished_at, cancel_requested, usage, parked, events } = run
   const end = finished_at === null ? undefined : (run.end ?? events.at(-1))
   const status =
-    end === undefined
-      ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
-      : endStatus(end)
+    run.redacted !== null
+      ? run.redacted.status
+      : end === undefined
+        ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
+        : endStatus(end)
   return {
     run_id,
     caller,
@@ -104,11 +111,11 @@ export function listedRun(run_id: string, run: StoredRun, previews: boolean, sco
     started_by: originOf(run.request),
     trace_id: run.request.trace_id ?? null,
     status,
-    error_kind: end === undefined ? null : errorKindOf(end),
+    error_kind: run.redacted !== null ? run.redacted.error_kind : end === undefined ? null : errorKindOf(end),
     created_at,
     finished_at,
     usage: showUsage(usage),
-    preview: previews ? previewOfRequest(run.request) : null,
+    preview: previews && run.redacted === null ? previewOfRequest(run.request) : null,
     scores,
     end: previews && end !== undefined ? previewOfEnd(end) : null,
   }
@@ -129,4 +136,30 @@ export function eventsAfter(run: StoredRun | undefined, after: number, limit: nu
   if (run === undefined) return []
   if (run.end !== null) return run.end.id > after && limit > 0 ? [run.end] : []
   return run.events.slice(after, after + limit)
+}
+
+/** Deletes all that a run that has ended was given and made. */
+export function redactStored(run: StoredRun, at: number): void {
+  const { status, error_kind } = listedRun("", run, false)
+  run.redacted = { status, error_kind, at }
+  run.end = null
+  run.events.length = 0
+  run.kept.clear()
+  const { modules: _modules, file: _file, chat: _chat, ...request } = run.request
+  run.request = { ...request, source: "", input: {} }
+}
+
+export function lookedUp(run_id: string, run: StoredRun): RunLookup {
+  const row = runRow(run_id, run)
+  if (run.redacted === null) return { found: "run", run: row }
+  const { status, error_kind, at } = run.redacted
+  const redacted: RedactedRun = {
+    run: row,
+    status,
+    error_kind,
+    usage: showUsage(run.usage),
+    rerun_of: run.request.rerun?.run_id ?? null,
+    redacted_at: at,
+  }
+  return { found: "expired", caller: run.caller, redacted }
 }

@@ -48,6 +48,7 @@ function create(run_id: string): CreateOperation {
     last: 0,
     files: [],
     scored: false,
+    private: false,
     blobs: [null, null, blob(60), blob(100), null, null, null, null, null, blob(9)],
   }
 }

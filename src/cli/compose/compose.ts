@@ -127,6 +127,7 @@ export async function compose(
   onlyInTests: OnlyInTests = {},
   link: ProcessLink | null = null,
 ): Promise<Service> {
+  refuseRetention(settings)
   const log = onlyInTests.log ?? createLog(settings.logLevel, link === null ? null : process.pid)
   // The parent has the file: its lines are a chain.
   const trail = link === null ? openTrail(settings.auditFile, log) : null
@@ -446,9 +447,11 @@ export async function compose(
           { ...ports, attempted: (...attempt) => (metrics.notified(attempt[0]), logNotice(log, ...attempt)) },
           { origins: notifyOrigins, secrets: notifySecret },
         )
+  const { privateRetention } = settings
   let leftoversAt = 0
   const sweepAll = async (): Promise<void> => {
-    await store.sweep(clock.now() - settings.retention)
+    const now = clock.now()
+    await store.sweep(now - settings.retention, privateRetention === undefined ? undefined : now - privateRetention)
     await files?.sweepObjects()
     // It looks at every object.
     if (files === null || clock.monotonic() < leftoversAt) return
@@ -462,7 +465,8 @@ export async function compose(
   }
   const keepsTime = new AbortController()
   void clock.keep({ time: () => store.time(), learned: opened.learned }, clockReports(log), keepsTime.signal)
-  const sweeper = setInterval(sweep, sweepEvery(Math.min(settings.retention, settings.fileRetention))).unref()
+  const shortest = Math.min(settings.retention, settings.fileRetention, privateRetention ?? Infinity)
+  const sweeper = setInterval(sweep, sweepEvery(shortest)).unref()
   return {
     bound() {
       const found = app.server.address()
@@ -574,6 +578,14 @@ async function openFolder(
       `WIRE_WORKFLOWS is "${workflows}": it must be a folder that can be read (${String(error.code)}).`,
     )
   }
+}
+
+/** Throws a `StartRefusal` where private values would stay longer than their runs. */
+function refuseRetention({ retention, privateRetention }: Settings): void {
+  if (privateRetention === undefined || privateRetention <= retention) return
+  throw new StartRefusal(
+    "WIRE_PRIVATE_RETENTION is longer than WIRE_RETENTION, which deletes whole runs: make it shorter, or WIRE_RETENTION longer.",
+  )
 }
 
 /** Throws a `StartRefusal` where a file has a schedule or webhook, and nobody is named whose runs they would be. */

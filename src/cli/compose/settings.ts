@@ -241,6 +241,13 @@ export const settingGroups = {
       { secret: true, see: "operations.md#changing-the-encryption-key" },
     ),
     retention: setting("RETENTION", duration, "7d", "how long ended runs are kept", { first: true }),
+    privateRetention: setting(
+      "PRIVATE_RETENTION",
+      duration,
+      undefined,
+      "how long what runs of workflows with private values were given and made is kept: then their records keep status, times, usage and scores (default WIRE_RETENTION)",
+      { see: "operations.md#private-values" },
+    ),
     erasePaths: setting(
       "ERASE_PATHS",
       erasePaths,

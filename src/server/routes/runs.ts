@@ -1,6 +1,6 @@
 import { filesOf } from "../../source/source-files.ts"
 import { eventCursor, streamHeaders } from "../event-stream.ts"
-import type { FastifyInstance } from "fastify"
+import type { FastifyInstance, FastifyRequest } from "fastify"
 import {
   cancelRun,
   deleteRun,
@@ -13,8 +13,9 @@ import {
   type RunRequestAnswer,
   type RunAnswer,
 } from "../../api/runs.ts"
+import { isoTime } from "../../base/iso-time.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { RunOptions } from "../../ports/store.ts"
+import type { RedactedRun, RunOptions } from "../../ports/store.ts"
 import type { Score } from "../../ports/scores.ts"
 import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
@@ -22,7 +23,7 @@ import { readCallRequest } from "../../run/call-request.ts"
 import type { RunRecord } from "../../run/run-record.ts"
 import { refuse, refuseAt, runExpired, type HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { noSuchRun, ownRun } from "../own-run.ts"
+import { noSuchRun, ownRecord, ownRun } from "../own-run.ts"
 import { callerOf } from "../caller-of.ts"
 import { sideOf } from "./run-list.ts"
 import { serve } from "../serve-route.ts"
@@ -32,7 +33,9 @@ import { clientGone, streamRun } from "../start-run.ts"
 export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   serve(app, getRun, async (request, reply) => {
     const seconds = request.query.wait ?? 0
-    const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
+    const own = await ownRecord(parts, request, request.params.run_id)
+    if ("redacted_at" in own) return redactedAnswer(parts, request, own)
+    const { run_id, finished_at } = own
     if (seconds > 0 && finished_at === null) {
       const { gone, stop } = clientGone(reply)
       const timer = setTimeout(() => gone.give(), seconds * 1000).unref()
@@ -118,7 +121,8 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
   })
 
   serve(app, deleteRun, async (request, reply) => {
-    const { run_id } = await ownRun(parts, request, request.params.run_id)
+    const own = await ownRecord(parts, request, request.params.run_id)
+    const { run_id } = "redacted_at" in own ? own.run : own
     const deletion = await parts.store.delete(run_id)
     if (deletion === "gone") throw runExpired()
     if (deletion === "open") {
@@ -149,6 +153,38 @@ function givenOptions(options: RunOptions): JsonObject {
 
 function traceLink(url: string | null, trace_id: string | null): Pick<RunAnswer, "trace_url"> {
   return url === null || trace_id === null ? {} : { trace_url: url.replaceAll("{trace_id}", trace_id) }
+}
+
+async function redactedAnswer(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  { run: row, status, error_kind, usage, rerun_of, redacted_at }: RedactedRun,
+): Promise<RunAnswer> {
+  return {
+    run_id: row.run_id,
+    status,
+    created_at: isoTime(row.created_at),
+    finished_at: row.finished_at === null ? null : isoTime(row.finished_at),
+    redacted_at: isoTime(redacted_at),
+    output: null,
+    error:
+      error_kind === null
+        ? null
+        : { kind: error_kind, message: "What it said was deleted: the run had private values", issues: [] },
+    usage,
+    last_event_id: row.last_event_id,
+    workflow: row.workflow?.name ?? null,
+    version: row.workflow?.version ?? null,
+    ...sideOf(row.workflow),
+    ...(row.trigger !== null && { trigger: row.trigger }),
+    trace_id: row.trace_id,
+    rerun_of,
+    batches: [],
+    scores: [...(await parts.store.scores.of(row.run_id))],
+    notifications: [],
+    ...traceLink(parts.traceUrl, row.trace_id),
+    ...(request.isOperator && { caller: row.caller }),
+  }
 }
 
 function toAnswer(
