@@ -232,7 +232,7 @@ export function isStoreTrouble(error: unknown): error is StoreFailure {
   )
 }
 
-/** What is left of a run with private values when their time is over. Only its record shows it. */
+/** A run whose private values were deleted. Only its record is left. */
 export interface RedactedRun {
   readonly run: RunRow
   readonly status: RunStatus

@@ -4,7 +4,7 @@ import { refuse, runExpired, type HttpError } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { reaches } from "./caller-of.ts"
 
-/** The run, or what is left of one whose private values were deleted. */
+/** A run, also one whose private values were deleted. */
 export async function ownRecord(
   parts: RouteDependencies,
   request: FastifyRequest,

@@ -333,7 +333,7 @@ class OpenedRows {
   }
 }
 
-/** What is left of a run whose values were private. */
+/** Reads a run whose private values were deleted. */
 function redactedIn(row: Row, run: RunRow): RunLookup {
   const usage = row["usage"] as string | null
   const redacted: RedactedRun = {
