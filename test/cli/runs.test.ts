@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { ada, hello, startService } from "../contract/http/start-service.ts"
@@ -65,6 +66,31 @@ describe("wire runs, questions and answer", async () => {
     const gone = await wire("ann", "runs", "show", run_id)
     assert.deepEqual([gone.code, gone.out], [1, ""])
     assert.match(gone.err, /^This run was deleted/)
+  })
+
+  test("runs with a score are exported as lines of JSON", async () => {
+    const workflow = "input { text: string }\noutput { copy: input.text }"
+    const [bad, good] = [await start(workflow, { text: "one" }), await start(workflow, { text: "two" })]
+    for (const [run_id, value] of [
+      [bad, "bad"],
+      [good, "good"],
+    ] as const) {
+      const given = await service.post(`/execute/${run_id}/scores`, { name: "helpful", value }, ofAnn)
+      assert.equal(given.status, 200)
+    }
+    const file = join(folderWith({}), "bad.jsonl")
+    const ended = await wire("ann", "runs", "export", "--score", "helpful:bad", "--out", file)
+    assert.deepEqual(json(ended), { file, runs: 1 })
+    const [line = "", ...rest] = readFileSync(file, "utf8").trimEnd().split("\n")
+    assert.deepEqual(rest, [])
+    const { scores, ...run } = JSON.parse(line) as { scores: { name: string; value: string }[] }
+    assert.deepEqual(run, { run_id: bad, workflow: null, input: { text: "one" }, output: { copy: "one" } })
+    assert.deepEqual(
+      scores.map(({ name, value }) => [name, value]),
+      [["helpful", "bad"]],
+    )
+    const nowhere = await wire("ann", "runs", "export", "--out", join(file, "below"))
+    assert.deepEqual([nowhere.code, nowhere.out], [1, ""])
   })
 
   test("a question is found and answered, by its step's name or its id", async () => {

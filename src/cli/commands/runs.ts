@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs"
 import { totalTokens } from "../../log/usage.ts"
 import type { Command } from "commander"
 import type { ListedRunAnswer, RunAnswer, RunsRequest, RunStatsRequest, StreamEvent } from "../../client/client.ts"
@@ -12,9 +13,11 @@ import { visibleJson } from "../../base/visible-text.ts"
 import { isTerminal } from "../../log/events.ts"
 import { seconds } from "../terminal/run-progress.ts"
 import type { Palette } from "../terminal/terminal.ts"
-import { WrongValue } from "../terminal/command-failure.ts"
+import { CommandFailure, WrongValue } from "../terminal/command-failure.ts"
+import { whyUnwritable } from "./file-errors.ts"
 import { parseObject, readText } from "./given-values.ts"
 import { callService, serviceOptions, type ServiceCall, type ServiceFlags } from "./service-call.ts"
+import { writeScratch } from "./write-scratch.ts"
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
@@ -47,6 +50,7 @@ Examples:
   wire runs --url https://wire.example.com --json | jq -r '.runs[].run_id'
   wire runs stats --since 24h
   wire runs retry --status failed --since 1h --dry-run
+  wire runs export --score helpful:bad --out bad.jsonl
   wire runs events 4f2a… --follow
   wire runs delete 4f2a…
 
@@ -76,6 +80,7 @@ Exit code: 0 when all is well, 1 when the service refuses or cannot be reached, 
   )
   addRerun(runs)
   addStats(runs)
+  addExport(runs)
   addRetry(runs)
 }
 
@@ -352,6 +357,50 @@ function addStats(runs: Command): void {
       call.table(answer, heads, rows, "There are no such runs.")
     })
   })
+}
+
+interface ExportFlags extends SearchFlags {
+  readonly out: string
+  readonly limit?: string
+}
+
+function addExport(runs: Command): void {
+  const command = runs
+    .command("export")
+    .summary("write inputs, outputs and scores of runs to a file")
+    .description(
+      "Writes a line of JSON for each completed run that the filters find, newest first: its id, workflow, input, output and scores, for tables of tests.",
+    )
+    .requiredOption("--out <file>", "the file to write, such as bad.jsonl")
+    .option("--limit <n>", "how many, 1 to 500; 500 unless given")
+  searchOptions(serviceOptions(command))
+    .addHelpText("after", "\nExample:\n  wire runs export --score helpful:bad --since 7d --out bad.jsonl")
+    .action((_: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<ExportFlags>()
+      return callService(flags, (call) => exportRuns(call, flags))
+    })
+}
+
+async function exportRuns(call: ServiceCall, flags: ExportFlags): Promise<void> {
+  const { client } = call
+  const limit = flags.limit === undefined ? 500 : readLimit(flags.limit)
+  const { runs } = await client.runs({ status: "completed", ...searchOf(flags), limit })
+  const lines: string[] = []
+  for (const { run_id } of runs) {
+    const { workflow, output, scores, redacted_at } = await client.run(run_id)
+    // Its values were private, and are gone.
+    if (redacted_at !== undefined) continue
+    const { input } = await client.runRequest(run_id)
+    lines.push(`${JSON.stringify({ run_id, workflow, input, output, scores })}\n`)
+  }
+  try {
+    renameSync(writeScratch(flags.out, lines.join(""), 0o600), flags.out)
+  } catch (error) {
+    throw new CommandFailure(`${flags.out} ${whyUnwritable(error) ?? "cannot be written"}.`)
+  }
+  call.print({ file: flags.out, runs: lines.length }, () => [
+    `Wrote ${lines.length} ${lines.length === 1 ? "run" : "runs"} to ${flags.out}.`,
+  ])
 }
 
 const pollMs = 500
