@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import type { RunState, Span } from "./run-state.ts"
 
 /** The node of the plan that a span belongs to; undefined for what belongs to none (a server's connection). */
@@ -49,7 +50,7 @@ export function spanLabel(span: Span): string {
       return `tool.${span.name}${items}`
     case "workflow_call":
       // The round of a repetition, or the number of a model's call.
-      return `workflow.${span.name}${/(?:\[\d+\])*(?:#\d+)?$/.exec(span.scope ?? "")?.[0] ?? items}`
+      return `workflow.${span.name}${numbersAtEnd(span.scope ?? "")}`
     case "ask":
       if (span.call_id === undefined) return `ask.${span.name}${index}`
       return span.server === undefined ? `approval of tool.${span.name}${items}` : `question of mcp.${span.server}`
@@ -66,4 +67,11 @@ export function spanLabel(span: Span): string {
     case "connection":
       return `mcp.${span.name}`
   }
+}
+
+/** `[2]#1` of `triage@agent.plan[2]#1`. */
+function numbersAtEnd(scope: string): string {
+  const end = scope.slice(withoutTrailing(scope, "[]#0123456789").length)
+  const first = end.search(/[[#]/)
+  return first < 0 ? "" : end.slice(first)
 }

@@ -12,7 +12,7 @@ export function withoutRelease(text: string): string {
 }
 
 function cut(text: string, start: number, end: number): string {
-  const before = text.slice(0, start).replace(/(?:^|(?<=\n))[ \t]*(?:\/\/\/[^\n]*\n[ \t]*)*$/, "")
+  const before = text.slice(0, withComments(text, start))
   const after = text.slice(end)
   const isOwnLine = before === "" || before.endsWith("\n")
   // Something else is on its line.
@@ -21,11 +21,27 @@ function cut(text: string, start: number, end: number): string {
   return rest === "" ? withoutBlankEnd(before) : before + rest
 }
 
+/** Where the comments begin that stand on the lines before a declaration; the declaration's own place where it shares its line. */
+function withComments(text: string, start: number): number {
+  let first = lineStart(text, start)
+  if (!/^[ \t]*$/.test(text.slice(first, start))) return start
+  while (first > 0) {
+    const before = lineStart(text, first - 1)
+    if (!/^[ \t]*\/\/\//.test(text.slice(before, first))) break
+    first = before
+  }
+  return first
+}
+
+function lineStart(text: string, at: number): number {
+  return at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1
+}
+
 /** `text` ends with a line break, or is empty. */
 function withoutBlankEnd(text: string): string {
   let end = text.length
   while (end > 0) {
-    const start = text.slice(0, end - 1).lastIndexOf("\n") + 1
+    const start = lineStart(text, end - 1)
     if (!/^[ \t\r\n]*$/.test(text.slice(start, end))) break
     end = start
   }

@@ -21,13 +21,16 @@ async function listen(meet: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
+/** A connection that ends has an end or a reset, as the system finds it. */
+const cut = /terminated unexpectedly|ECONNRESET/
+
 const away: Readonly<Record<string, { readonly meet: ((socket: Socket) => void) | null; readonly says: RegExp }>> = {
   "nothing listens": { meet: null, says: /ECONNREFUSED/ },
-  "a proxy without a server": { meet: (socket) => void socket.destroy(), says: /terminated unexpectedly/ },
+  "a proxy without a server": { meet: (socket) => void socket.destroy(), says: cut },
   "a machine that hangs": { meet: () => undefined, says: /timeout expired/ },
   "another service": {
     meet: (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
-    says: /terminated unexpectedly/,
+    says: cut,
   },
 }
 
