@@ -180,11 +180,12 @@ function said({ diagnostics }: Compiled): string[] {
   return diagnostics.map(({ code, path, message, hint }) => `${code} ${path} ${message} ${hint ?? ""}`).toSorted()
 }
 
-/** The plan as a set: what depends on what, and what each node does. */
+/** The plan as a set: what depends on what, what each node does, and what is scored. */
 function asSet({ plan }: Compiled): unknown {
   if (plan === undefined) return undefined
+  const scores = plan.scores?.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const nodes = plan.nodes.map((node) => ({ ...node, depends_on: node.depends_on.toSorted() }))
-  return JSON.parse(JSON.stringify({ ...plan, nodes: nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1)) }))
+  return JSON.parse(JSON.stringify({ ...plan, scores, nodes: nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1)) }))
 }
 
 test("the order of declarations does not matter", () => {
