@@ -34,6 +34,7 @@ function titleOf(run: RunView): string {
   if (run.state.status === "failed") return "Why it failed"
   if (run.refused === null || run.state.finished_at !== null) return "Result"
   if (run.refused.kind === "run_expired") return "Deleted"
+  if (run.isMissing) return "Not found"
   if (run.events.length > 0) return "Why it was lost"
   return run.isUnanswered ? "No answer" : "Why it did not start"
 }

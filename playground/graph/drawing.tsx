@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../shown-run/changes.ts"
 import { expected } from "../history/expected.ts"
-import { expectedFigures, expectedSentence } from "../history/ranges.ts"
+import { expectedSentence } from "../history/ranges.ts"
 import { isDone } from "../shown-run/step-state.ts"
 import type { NodeStatus } from "../shown-run/node-status.ts"
 import { goToQuestion, questionOf } from "../questions/open-questions.ts"
@@ -280,10 +280,7 @@ function NodeView({ node, isTabStop, shortName, status }: NodeViewProps) {
           {cut(noteOf(node), 30)}
         </text>
       ) : (
-        <StatusView
-          status={ghost === undefined ? status : { ...status, time: "", figures: expectedFigures(ghost) }}
-          height={height}
-        />
+        <StatusView status={status} height={height} />
       )}
       {node.when === undefined ? null : (
         <text class="node-when" x="12" y="63">

@@ -4,7 +4,7 @@ import type { ApiError, ApiErrorKind } from "../../src/api/error-kinds.ts"
 const nextSteps: Readonly<Partial<Record<ApiErrorKind, string>>> = {
   unauthorized: "Enter an API key of this service.",
   forbidden: "Open the playground at the service's own address, or let the operator allow this one.",
-  not_found: "The service may have been restarted with an empty store. Run the workflow again.",
+  not_found: "It is gone, or it is not yours: open it with the key that started it, or run the workflow again.",
   run_expired: "Nothing of it is left: neither its events, nor its source and input.",
   payload_too_large: "Send less, or return less; the limits are settings of the service.",
   rate_limited: "Wait a moment, then run again.",

@@ -9,7 +9,7 @@ import { editor } from "../files/editor-port.ts"
 import { fileName } from "../files/files.ts"
 import { inputCheck, inputProblems, markedEmpty, objectToEmpty } from "../form/input.ts"
 import type { InputTab } from "../page/layout.ts"
-import { inputTab, paneTab, problemsOpen } from "../page/layout.ts"
+import { inputTab, paneTab, problemsOpen, resultTab } from "../page/layout.ts"
 import { announce, dismissAll, notify } from "../page/notices.ts"
 import { optionCheck } from "../form/options.ts"
 import { liveRun } from "../shown-run/shown-run.ts"
@@ -98,6 +98,7 @@ function request(rerun: RunRequest["rerun"]): void {
     dismissAll()
     linkHasRun.value = true
     if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
+    if (resultTab.value === "reach") resultTab.value = "timeline"
     beginRun(asked, secrets.value)
   }
   if (origin.value === "own") {

@@ -27,8 +27,8 @@ export function ShareDialog() {
   return (
     <Dialog title="Share" onClose={() => (shareOpen.value = false)}>
       <div class="dialog-body">
-        <LinkPart />
         <RunPart />
+        <LinkPart />
         <SnippetPart />
       </div>
     </Dialog>
@@ -47,7 +47,13 @@ function LinkPart() {
   return (
     <section>
       <h3>This workflow</h3>
-      <LinkField id="share-link" label="Link to this workflow" link={link} announced="Link" isMain />
+      <LinkField
+        id="share-link"
+        label="Link to this workflow"
+        link={link}
+        announced="Link"
+        isMain={shownRun.value?.run_id === undefined}
+      />
       <p class="hint-text">
         Anyone who has the link can open it. It holds the source{" "}
         {around.modules === undefined ? "" : "with its other files "}and the input ({showBytes(link.length)}), after the
@@ -95,7 +101,7 @@ function RunPart() {
   return (
     <section>
       <h3>This run</h3>
-      <LinkField id="share-run" label="Link to this run" link={link} announced="Link to the run" />
+      <LinkField id="share-run" label="Link to this run" link={link} announced="Link to the run" isMain />
       <p class="hint-text">
         {apiKey.value === undefined
           ? "Anyone who has the link and reaches this service can open it"

@@ -21,6 +21,7 @@ export function statusOf(run: RunView): RunStatus {
   }
   if (run.refused !== null && state.finished_at === null) {
     if (run.refused.kind === "run_expired") return { state: "unknown", text: "deleted" }
+    if (run.isMissing) return { state: "unknown", text: "not found" }
     if (run.events.length > 0) return { state: "unknown", text: "lost" }
     return run.isUnanswered ? { state: "unknown", text: "no answer" } : { state: "failed", text: "not started" }
   }

@@ -97,6 +97,11 @@ export class RunView {
     return this.connection === "reconnecting" && this.attempt > 2 && this.events.length > 0
   }
 
+  /** The service knows no run of this id, or none of this caller. */
+  get isMissing(): boolean {
+    return this.refused?.kind === "not_found" && this.run_id !== undefined && this.events.length === 0
+  }
+
   disconnect(connection: "reconnecting" | "lost"): void {
     if (this.connection === "open") this.#heard_at = Date.now()
     this.connection = connection

@@ -20,8 +20,8 @@ export const standing = computed((): Standing => {
     (run.request.source === compilation.value.text && hasSameFiles(run.request.around))
   )
     return "current"
-  // Nothing of a deleted run is shown that could belong to a text.
-  if (run.refused?.kind === "run_expired") return "current"
+  // Nothing of a run that is gone is shown that could belong to a text.
+  if (run.refused?.kind === "run_expired" || run.isMissing) return "current"
   return graphOf.value === "edited" && run.request !== unknownRequest ? "earlier" : "other"
 })
 

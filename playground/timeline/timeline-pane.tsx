@@ -273,10 +273,12 @@ function ZoomTools({ isWhole, zoom, reset }: ZoomToolsProps) {
   )
 }
 
-function emptyText({ state, refused, isCut, isUnanswered, connection, hasConnected }: RunView): string {
+function emptyText(run: RunView): string {
+  const { state, refused, isCut, isUnanswered, connection, hasConnected } = run
   if (state.finished_at !== null) return "The run ended before any step began."
   if (isCut && refused === null) return "Not connected to the run."
   if (refused?.kind === "run_expired") return "The run was deleted."
+  if (run.isMissing) return "The service has no run of this id for you."
   if (isCut) return isUnanswered ? "The service did not answer." : "The run did not start."
   return connection !== "open" && !hasConnected ? "The service has not answered yet." : "Waiting for the first step …"
 }

@@ -157,7 +157,10 @@ output {
     await nodeSays(page, "agent.step2", /done/)
     await details.getByRole("button", { name: "Close details" }).click()
 
-    // What an edit would cost, from all runs.
+    // What an edit would cost, from all runs; in the nodes are the figures of the run that is shown.
+    const figures = page.locator(".node .node-figures")
+    const shownFigures = await figures.allTextContents()
+    assert.match(shownFigures.join(), /\d+ tok/)
     await write(page, slowChain(2).replaceAll("in a word", "in two words"))
     await eventually(async () => {
       const first = await node(page, "agent.step1").getAttribute("aria-description")
@@ -165,6 +168,7 @@ output {
       const second = await node(page, "agent.step2").getAttribute("aria-description")
       assert.match(second ?? "", /In 3 earlier runs: [\d.]+(?: m?s – |–)?[\d.]* ?m?s/)
     })
+    assert.deepEqual(await figures.allTextContents(), shownFigures)
     const again = page.getByRole("button", { name: "Run 2 changed steps" })
     assert.match((await again.getAttribute("title")) ?? "", /In 1 earlier run: .*, one after the other$/)
     await see("expected")

@@ -40,6 +40,11 @@ export function runs(playground: Playground): void {
     await says(details.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
     await tab(page, "Output")
     await says(page.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
+    // Who shares while a run is shown shares the run.
+    await page.getByRole("button", { name: "Share", exact: true }).click()
+    const shared = page.getByRole("dialog", { name: "Share" })
+    await hasFocus(shared.getByLabel("Link to this run"))
+    await hasAttribute(shared.getByRole("button", { name: "Copy link" }).first(), "class", "button primary")
     await close()
   })
 
@@ -302,7 +307,7 @@ export function runs(playground: Playground): void {
     assert.equal((await fetch(`${playground.address}/execute/${id}`, { method: "DELETE" })).status, 204)
     const { page, close } = await playground.visit({
       path: `/playground#run=${id}`,
-      expected: /410/,
+      expected: /410|404/,
       colorScheme: "light",
       reducedMotion: "reduce",
     })
@@ -311,6 +316,9 @@ export function runs(playground: Playground): void {
     await says(page.getByRole("region", { name: "Details" }), /^Deleted[^]*Nothing of it is left/)
     const complaints: string[] = []
     await lookAt(page, complaints)("deleted-run")
+    await page.goto(`${playground.address}/playground#run=AAAAAAAAAAAAAAAAAAAAAA`)
+    await says(page.locator(".status"), /^not found$/)
+    await says(page.getByRole("region", { name: "Details" }), /^Not found[^]*It is gone, or it is not yours: /)
     assert.deepEqual(complaints, [])
     await close()
   })
