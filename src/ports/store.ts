@@ -115,6 +115,10 @@ export interface RunMove {
   readonly request: RunRequest
   /** Steps of the new version are ready: the run can be claimed at once. */
   readonly wakes: boolean
+  /** Its new file declares scores. */
+  readonly scored?: true
+  /** Its new file marks values as private. A run that had private values has them still. */
+  readonly private?: true
 }
 
 export interface Idempotency {

@@ -281,7 +281,12 @@ async function append(
   log.add("run_waiting", waitingFor(past, lost, questions), alarmsOf(past))
   await log.stored()
   const input = inputOf(after, moved.input)
-  await ports.store.append(lease, events, [], { request: { ...moved, input }, wakes })
+  await ports.store.append(lease, events, [], {
+    request: { ...moved, input },
+    wakes,
+    ...(after.scores !== undefined && { scored: true as const }),
+    ...(after.content !== undefined && { private: true as const }),
+  })
 }
 
 function alarmsOf({ parked }: ReplayState): ReplayData<"run_waiting"> | undefined {

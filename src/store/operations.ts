@@ -113,6 +113,8 @@ export interface AppendOperation extends Blobs<
     readonly version: string
     readonly moved_from: string
     readonly wakes: boolean
+    readonly scored: boolean
+    readonly private: boolean
   }
 }
 

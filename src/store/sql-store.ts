@@ -435,7 +435,8 @@ export class SqlStore implements RunStore {
   }
 }
 
-function movedRow({ request: { workflow }, wakes }: RunMove): NonNullable<AppendOperation["move"]> {
+function movedRow({ request: { workflow }, wakes, scored, ...move }: RunMove): NonNullable<AppendOperation["move"]> {
   if (workflow?.moved_from === undefined) throw new Error("A run that moves has a version, and one before")
-  return { version: workflow.version, moved_from: workflow.moved_from, wakes }
+  const { version, moved_from } = workflow
+  return { version, moved_from, wakes, scored: scored === true, private: move.private === true }
 }

@@ -433,7 +433,7 @@ export class Writes {
 /** From now on its request is another one. */
 function* moveRun(
   num: number,
-  { version, moved_from }: NonNullable<AppendOperation["move"]>,
+  { version, moved_from, scored, private: isPrivate }: NonNullable<AppendOperation["move"]>,
   request: Uint8Array,
 ): Steps<void> {
   yield* run(
@@ -441,7 +441,14 @@ function* moveRun(
     num,
     request,
   )
-  yield* run("UPDATE runs SET version = ?, moved_from = ? WHERE num = ?", version, moved_from, num)
+  yield* run(
+    "UPDATE runs SET version = ?, moved_from = ?, scored = ?, private = CASE WHEN ? = 1 THEN 1 ELSE private END WHERE num = ?",
+    version,
+    moved_from,
+    scored ? 1 : 0,
+    isPrivate ? 1 : 0,
+    num,
+  )
 }
 
 function* lastEvent(num: number): Steps<number> {

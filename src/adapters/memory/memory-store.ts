@@ -241,7 +241,11 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new OutOfSequence(lease.run_id, first.id, run.events.length)
 
     if (!this.waits.areOpen(lease.run_id, events)) throw new WaitSettled(lease.run_id)
-    if (move !== undefined) run.request = { ...move.request, secrets: run.request.secrets }
+    if (move !== undefined) {
+      run.request = { ...move.request, secrets: run.request.secrets }
+      run.scored = move.scored === true
+      run.private ||= move.private === true
+    }
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     if (entries.length > 0) this.#enter(lease.run_id, run, entries)

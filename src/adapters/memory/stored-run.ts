@@ -17,8 +17,8 @@ export interface StoredRun {
   readonly created_at: number
   readonly idempotency: { readonly slot: string; readonly fingerprint: string; readonly kept_until: number } | null
   readonly wakeUps: Set<WakeUp>
-  readonly scored: boolean
-  readonly private: boolean
+  scored: boolean
+  private: boolean
   /** What everyone may see. */
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */

@@ -2,10 +2,11 @@ import assert from "node:assert/strict"
 import type { LogEvent } from "../../../src/log/events.ts"
 import { isoTime } from "../../../src/base/iso-time.ts"
 import type { Clock } from "../../../src/ports/clock.ts"
+import { withoutEnd } from "../../../src/ports/erasure.ts"
 import { LeaseLost, WaitSettled, type Lease, type RunStore } from "../../../src/ports/store.ts"
 import type { ManualClock } from "../../support/manual-clock.ts"
 import { ann, aQuestion, asked, waits } from "./asking.ts"
-import { aRequest, created, happened, lapse, leaseMs, row, type OnBench } from "./material.ts"
+import { aRequest, created, ended, happened, lapse, leaseMs, row, type OnBench } from "./material.ts"
 
 const before = { name: "split", version: "111111111111" }
 const request = { ...aRequest({ secrets: { key: "kept" } }), workflow: before }
@@ -62,6 +63,24 @@ export function moving(onBench: OnBench): void {
       const working = await created(store)
       assert.equal(await store.claimParked(working.run_id, "mover", leaseMs), null)
       assert.equal(await store.claimParked("unknown", "mover", leaseMs), null)
+    },
+  )
+
+  onBench(
+    "a run that has moved to a file with private values loses them like one that began with it",
+    async (bench) => {
+      const { store, clock } = bench
+      const { run_id } = await parked(store, clock, ["q"])
+      const lease = await store.claimParked(run_id, "mover", leaseMs)
+      assert.ok(lease !== null)
+      await store.append(lease, move(3, [], ["q"], clock), [], { request: moved, wakes: true, private: true })
+      const [claimed] = await store.claim("next", 10, leaseMs)
+      assert.ok(claimed?.run_id === run_id)
+      await store.append(claimed, [ended(5)])
+      await store.sweep(0, withoutEnd)
+      const found = await store.lookup(run_id)
+      assert.ok(found.found === "expired" && found.redacted !== undefined)
+      assert.equal(found.redacted.run.workflow?.version, moved.workflow.version)
     },
   )
 
