@@ -11,7 +11,7 @@ import type { ArrayType, TupleType, Type, TypeTable } from "../../src/types/type
 import { partsOf } from "../../src/types/type-parts.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { compile } from "../../src/compile.ts"
-import { functionNames, functionRow, parametersOf } from "../../src/check/function-table.ts"
+import { functionNames, functionRow, isFileFunction, parametersOf } from "../../src/check/function-table.ts"
 import type { Expression } from "../../src/plan/expression.ts"
 import { evaluate } from "../../src/run/values/evaluate.ts"
 import type { Scope } from "../../src/run/values/scope.ts"
@@ -94,9 +94,12 @@ function listed(before: Typed, random: Random): string {
   return inner.kind === "array" || inner.kind === "tuple" ? listOf(text, inner, types, random) : read(before, random)
 }
 
+/** Those that are worked out without a store of files. */
+const functionsOfValues = functionNames.filter((name) => !isFileFunction(name))
+
 /** A function of the expression, and of others that might be right beside it. */
 function applied({ text }: Typed, random: Random): string {
-  const name = random.pick(functionNames)
+  const name = random.pick(functionsOfValues)
   const others = [
     text,
     text,

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../src/base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../../src/base/json-value.ts"
 import type { ValueFunctionName } from "../../../src/check/function-table.ts"
 import { RunFailure } from "../../../src/ports/run-failure.ts"
 import { applyFunction } from "../../../src/run/values/functions/apply-function.ts"
@@ -881,6 +881,9 @@ class LabelledFile {
     const rest = union(...others.map(whole))
     const plain = given.map(toJson)
     const result = ((): JsonValue => {
+      // Their contents are in no store here: the id is what was written.
+      if (name.text === "make_file") return { file_id: plain[1] ?? null }
+      if (name.text === "text_of") return (plain[0] as JsonObject)["file_id"] ?? null
       try {
         const expression = {
           op: "function",
