@@ -123,13 +123,13 @@ export function asHttpError(error: unknown): HttpError | undefined {
 function ofFastify(error: FastifyError): HttpError | undefined {
   switch (error.code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return refuse("unsupported_media_type", "The body must be application/json")
+      return refuse("unsupported_media_type", "The body must be application/json, or a file with a valid media type")
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return refuse("invalid_request", "The body's size does not match Content-Length")
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
       return refuse("invalid_request", "The body is empty: a JSON object is expected")
     case "FST_ERR_MAX_PARAM_LENGTH":
-      return refuse("not_found", "There is no such run")
+      return refuse("not_found", "There is nothing with this id")
     case "FST_ERR_BAD_URL":
       return refuse("invalid_request", "The address is not a valid URL")
     default:

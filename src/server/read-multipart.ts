@@ -100,7 +100,7 @@ export async function readFormFile(
 
 /** The name of a file in a `Content-Disposition` header; null where it has none. */
 export function fileNameIn(disposition: string): string | null {
-  const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? []
+  const encoded = /^utf-8'[^']*'(.+)$/i.exec(parameterOf(disposition, "filename*") ?? "")?.[1]
   if (encoded !== undefined) {
     try {
       return decodeURIComponent(encoded)
@@ -121,11 +121,16 @@ function nameIn(head: string): string | null {
   return parameterOf(headerOf(head, "content-disposition") ?? "", "name")
 }
 
+/** The first of that name. What stands in quotes is no parameter. */
 function parameterOf(header: string, name: string): string | null {
-  const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]*))`, "i").exec(header)
-  if (found === null) return null
-  // Browsers write a quote as %22 and no backslash; others write a backslash before it.
-  return (found[1]?.replaceAll(/\\(["\\])/g, "$1") ?? found[2] ?? "").replaceAll(/%22/g, '"')
+  for (const [, found = "", quoted, plain = ""] of header.matchAll(
+    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/g,
+  )) {
+    if (found.toLowerCase() !== name) continue
+    // Browsers write a quote as %22 and no backslash; others write a backslash before it.
+    return (quoted?.replaceAll(/\\(["\\])/g, "$1") ?? plain).replaceAll(/%22/g, '"')
+  }
+  return null
 }
 
 function headerOf(head: string, name: string): string | null {

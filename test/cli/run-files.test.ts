@@ -13,7 +13,7 @@ output {
 }
 `
 const hostile = `output {
-  files: [make_file("../../.bashrc", "a"), make_file("a:b|c?.txt", "b"), make_file("con", "c"), make_file("...", "d")]
+  files: [make_file("../../.bashrc", "a"), make_file("a:b|c?.txt", "b"), make_file("con", "c"), make_file("...", "d"), make_file("COM1.tar.gz", "e")]
   long: make_file("${"ä".repeat(250)}.md", "e")
 }
 `
@@ -70,7 +70,10 @@ describe("wire run with files", () => {
     const { code, err } = await runWire(["run", "hostile.wire", "--out", "x/y"], { cwd })
     assert.equal(code, 0, err)
     const long = `${"ä".repeat(100)}.md`
-    assert.deepEqual(readdirSync(join(cwd, "x/y")).sort(), ["a_b_c_.txt", "bashrc", "file", "filecon", long])
+    assert.deepEqual(
+      readdirSync(join(cwd, "x/y")).sort(),
+      ["a_b_c_.txt", "bashrc", "file", "fileCOM1.tar.gz", "filecon", long].sort(),
+    )
     assert.deepEqual(readdirSync(join(cwd, "x")), ["y"])
   })
 

@@ -94,5 +94,5 @@ function safeOnDisk(name: string): [string, string] {
   const extension = Buffer.byteLength(extname(visible)) <= 20 ? extname(visible) : ""
   let stem = visible.slice(0, visible.length - extension.length)
   while (Buffer.byteLength(stem) > 200) stem = Array.from(stem).slice(0, -1).join("")
-  return [/^(?:|con|prn|aux|nul|com\d|lpt\d)$/i.test(stem) ? `file${stem}` : stem, extension]
+  return [/^(?:|(?:con|prn|aux|nul|com\d|lpt\d)(?:[.\s].*)?)$/i.test(stem) ? `file${stem}` : stem, extension]
 }

@@ -112,8 +112,14 @@ async function sentFile(request: FastifyRequest): Promise<SentFile> {
 }
 
 /** Where a file is refused before its end, the rest is read and forgotten: a client that still writes would not see the answer. */
-export function bodyOf({ body }: FastifyRequest): AsyncIterable<Uint8Array> {
-  return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([])
+export async function* bodyOf({ body }: FastifyRequest): AsyncGenerator<Uint8Array, void> {
+  if (!(body instanceof Readable)) return
+  try {
+    yield* body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
+  } catch {
+    // Its client has left.
+    throw refuse("invalid_request", "The body ended before it was whole")
+  }
 }
 
 /** A file of another caller is reported as not found. */
@@ -232,7 +238,7 @@ async function* from(
 
 /** Null: the header is none that we take, and all is sent. */
 function rangeOf(header: string, bytes: number): ByteRange | "unsatisfiable" | null {
-  const [, start = "", end = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.replaceAll(/\s/g, "")) ?? []
+  const [, start = "", end = ""] = /^bytes=(\d*)-(\d*)$/.exec(header.replaceAll(/\s/g, "")) ?? []
   if (start === "" && end === "") return null
   if (start === "") {
     const last = Math.min(Number(end), bytes)

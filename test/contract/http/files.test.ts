@@ -5,6 +5,8 @@ import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
+import { gzipSync } from "node:zlib"
+import { sendRaw, type RawOptions } from "../../support/raw-http.ts"
 import { WireworksClient } from "../../support/built-client.ts"
 import { startService, type ErrorBody, type TestService } from "./start-service.ts"
 
@@ -109,7 +111,13 @@ describe("files over HTTP", async () => {
     }
     const outside = await service.get(path, { ...ann, range: "bytes=300000-" })
     assert.deepEqual([outside.status, outside.headers.get("content-range")], [416, "bytes */300000"])
-    assert.equal((await service.get(path, { ...ann, range: "lines=1-2" })).status, 200)
+    const far = await service.get(path, { ...ann, range: `bytes=${"9".repeat(30)}-` })
+    assert.deepEqual([far.status, await kindOf(far)], [416, "invalid_request"])
+    const all = await service.get(path, { ...ann, range: `bytes=-${"9".repeat(30)}` })
+    assert.deepEqual([all.status, all.headers.get("content-range")], [206, "bytes 0-299999/300000"])
+    for (const range of ["lines=1-2", "bytes=5-2", "bytes=0-1,3-4", "bytes=-", "bytes=0x1-2"]) {
+      assert.equal((await service.get(path, { ...ann, range })).status, 200, range)
+    }
 
     // Nothing of it can be read where it is kept, nor its name.
     const kept = bytesIn(folder)
@@ -175,6 +183,10 @@ describe("files over HTTP", async () => {
       ["..", "file"],
       ["%20%20", "file"],
       ["%22%3B%20filename%3D%22x.html", '"; filename="x.html'],
+      ["a%D8%9Cb%C2%85.txt", "ab.txt"],
+      ["in%E2%80%8Bvisible%F3%A0%81%81%EF%BB%BF", "invisible"],
+      ["%D9%85%DB%8C%E2%80%8C%D8%B1.pdf", "می\u200Cر.pdf"],
+      ["x".repeat(5_000), "x".repeat(255)],
       ["%E6%97%A5%E6%9C%AC%F0%9F%98%80.pdf", "日本😀.pdf"],
     ]
     for (const [given, stored] of names) {
@@ -189,6 +201,14 @@ describe("files over HTTP", async () => {
       assert.equal(headers.get("set-cookie"), null)
     }
     assert.equal((await send(service, "x", { "content-disposition": "attachment; filename*=UTF-8''%zz" })).status, 400)
+    for (const [disposition, stored] of [
+      ['attachment; name="; filename=b"; filename="a.txt"', "a.txt"],
+      ['attachment; title="\\"; filename=b; \\""; FileName = a.txt', "a.txt"],
+      ["attachment; xfilename=b.txt", "file"],
+      ['attachment; filename="a.txt"; filename="b.txt"', "a.txt"],
+    ] as const) {
+      assert.equal((await sent(service, disposition, { "content-disposition": disposition })).name, stored)
+    }
   })
 
   it("others see nothing of a file, and operators no contents", async () => {
@@ -202,6 +222,54 @@ describe("files over HTTP", async () => {
     assert.deepEqual([meta.file_id, meta.runs], [file_id, []])
     assert.equal((await service.get("/files/file_none", ann)).status, 404)
     assert.equal((await service.get(path)).status, 401)
+  })
+
+  it("what lies about its length or how it is encoded is not stored", async () => {
+    const before = (await (await service.get("/files?limit=500", ann)).json()) as { readonly files: readonly Meta[] }
+    const bomb = gzipSync(Buffer.alloc(10_000_000))
+    const packed = await send(service, bomb, { "content-encoding": "gzip", "content-type": "text/plain" })
+    assert.deepEqual([packed.status, await kindOf(packed)], [415, "unsupported_media_type"])
+    const head = "POST /files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ann-key\r\n"
+    const statuses = async (rest: string, options: RawOptions = {}): Promise<readonly number[]> =>
+      (await sendRaw(service.port, head + rest, options)).answers.map(({ status }) => status)
+    for (const lie of [
+      "Content-Length: 4\r\n\r\nlies and more\r\n\r\n",
+      "Content-Length: 3\r\nContent-Length: 4\r\n\r\nlies",
+      "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nlies\r\n0\r\n\r\n",
+      "Content-Length: -4\r\n\r\nlies",
+      "Content-Length: 99999999999999999999\r\n\r\nlies",
+      // They end before they are whole.
+      "Content-Length: 100\r\n\r\nhalf",
+      "Transfer-Encoding: chunked\r\n\r\n9\r\nhalf",
+    ]) {
+      assert.notEqual((await statuses(lie, { end: true }))[0] ?? 400, 201, lie)
+    }
+    const after = (await (await service.get("/files?limit=500", ann)).json()) as { readonly files: readonly Meta[] }
+    assert.deepEqual(after, before)
+  })
+
+  it("a client that leaves in the middle of its file is no error of the service", async () => {
+    const lines: string[] = []
+    const note = (_: unknown, message: string): void => void lines.push(message)
+    const silent = (): void => undefined
+    const log = { debug: silent, info: silent, warn: note, error: note }
+    const left = await startService({ MAX_FILE: "1mb" }, { log })
+    for (const body of ["Content-Length: 100\r\n\r\nhalf", "Transfer-Encoding: chunked\r\n\r\n9\r\nhalf"]) {
+      const { answers } = await sendRaw(left.port, `POST /files HTTP/1.1\r\nHost: x\r\n${body}`, { end: true })
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [400],
+      )
+    }
+    await left.stop()
+    assert.deepEqual(lines, [])
+  })
+
+  it("an id that is none, whatever it looks like, is a file that is not there", async () => {
+    for (const id of ["..%2f..%2fetc%2fpasswd", "%00", "__proto__", "file_' OR 1=1", "x".repeat(3_000)]) {
+      const answer = await service.get(`/files/${id}`, ann)
+      assert.deepEqual([answer.status, await kindOf(answer)], [404, "not_found"], id)
+    }
   })
 
   it("the list has the newest first, page by page", async () => {
