@@ -58,7 +58,7 @@ describe("the package", () => {
     cpSync(join(root, "examples", "hello.input.json"), join(project, "hello.input.json"))
   })
 
-  test("depends on no other package, brings no Node and no scripts, and weighs 26 MB at most", () => {
+  test("depends on no other package, brings no Node and no scripts, and weighs 27 MB at most", () => {
     const installed = join(project, "node_modules", "wireworks")
     const about = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as Record<string, unknown>
     for (const field of ["dependencies", "optionalDependencies", "scripts"]) assert.ok(!(field in about), field)
@@ -68,7 +68,7 @@ describe("the package", () => {
     const bytes = readdirSync(installed, { recursive: true, encoding: "utf8" })
       .map((name) => statSync(join(installed, name)))
       .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0)
-    assert.ok(bytes < 26_000_000, `${bytes} bytes`)
+    assert.ok(bytes < 27_000_000, `${bytes} bytes`)
   })
 
   test("is what a project that `wire init` began installs", () => {
