@@ -56,8 +56,8 @@ export async function paste(field: Locator, text: string): Promise<void> {
   }, text)
 }
 
-/** The link that Share copies. */
+/** The link to the workflow that Share copies: that of a shown run stands before it. */
 export async function share(page: Page): Promise<string> {
   await page.getByRole("button", { name: "Share" }).click()
-  return copied(page, page.getByRole("button", { name: "Copy link" }).first(), "Link copied.")
+  return copied(page, page.getByRole("button", { name: "Copy link" }).last(), "Link copied.")
 }

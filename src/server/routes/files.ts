@@ -111,13 +111,17 @@ async function sentFile(request: FastifyRequest): Promise<SentFile> {
   return { name: fileNameIn(disposition), media_type: contentType, body }
 }
 
+/** How a client that leaves while it sends is told. */
+const leaving: ReadonlySet<unknown> = new Set(["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"])
+
 /** Where a file is refused before its end, the rest is read and forgotten: a client that still writes would not see the answer. */
 export async function* bodyOf({ body }: FastifyRequest): AsyncGenerator<Uint8Array, void> {
   if (!(body instanceof Readable)) return
   try {
     yield* body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
-  } catch {
-    // Its client has left.
+  } catch (error) {
+    const hasLeft = error instanceof Error && "code" in error && leaving.has(error.code)
+    if (!hasLeft) throw error
     throw refuse("invalid_request", "The body ended before it was whole")
   }
 }
