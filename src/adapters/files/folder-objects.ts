@@ -77,10 +77,13 @@ export class FolderObjects implements ObjectStore {
     }
   }
 
-  /** By an object: machines that share the folder may begin at once, and a sweep finds what one of them leaves. */
+  /**
+   * By an object: machines that share the folder may begin at once, and a sweep finds what one of them leaves. An empty one: a disk that
+   * is full keeps no service from starting.
+   */
   async probe(): Promise<void> {
     const name = randomBytes(16).toString("hex")
-    await this.put(name, Readable.from(["probe"], { objectMode: false }))
+    await this.put(name, Readable.from([], { objectMode: false }))
     await this.delete(name)
   }
 
