@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { compile } from "../compile.ts"
 import type { WorkflowDiff } from "./diff-shape.ts"
 import { diffWorkflows } from "./diff-workflows.ts"
-import { failingAreas, isUnchanged } from "./show-diff.ts"
+import { failingAreas, isUnchanged, showDiff } from "./show-diff.ts"
 
 const source = `input {
     text: string
@@ -159,4 +159,47 @@ test("areas that fail: contract by what breaks, the others by what grew", () => 
   const host = edited(`endpoint: "demo"`, `endpoint: "https://api.example.com/v1"`)
   assert.ok(host.reach.grew.includes("api.example.com (provider.demo) is called"), JSON.stringify(host.reach))
   assert.deepEqual(failingAreas(host, ["contract", "reach"]), ["reach"])
+})
+
+test("for a terminal: what came and went, a line for the steps, prices and caches, exceptions counted", () => {
+  const before = `input { note: untrusted string }
+provider demo from openai { endpoint: "demo" }
+model m from demo { id: "demo" price { input: 1 output: 4 } }
+limits { cost: 0.012 }
+agent sort {
+    model: model.m
+    instruction: "Sort {{ input.note }}, and give the name of the one team that it is for."
+    output { team: enum { billing, product } }
+}
+ask review { question: "Right?" output { ok: boolean } }
+output { team: agent.sort.team  ok: ask.review.ok  old: 1 }
+`
+  const after = `input { note: untrusted string  region: string }
+provider demo from openai { endpoint: "demo" }
+model m from demo { id: "demo" price { input: 1 output: 4 } }
+limits { cost: 0.031 }
+agent sort {
+    model: model.m
+    instruction: "Give the name of the one team that it is for, and sort {{ input.note }}."
+    output { team: enum { billing, product, legal } }
+}
+agent check {
+    model: model.m
+    instruction: "Check {{ trust input.note because "typed by staff" }} of {{ input.region }}"
+    output { score: number }
+}
+ask review { question: "Right?" output { ok: boolean  note: maybe string } }
+output { team: agent.sort.team  ok: ask.review.ok  score: agent.check.score }
+`
+  assert.deepEqual(showDiff("triage.wire  a → b", diff(after, before)).split("\n"), [
+    "triage.wire  a → b",
+    "  contract   breaking: input gained `region` (required); output.team gained the value `legal`; output lost `old`",
+    "             compatible: output gained `score`",
+    "  steps      changed agent.sort (instruction, output), ask.review (output), output (output); new agent.check; same: 0",
+    "  reach      grew: demo (provider.demo) gets input.region; input.note may choose agent.sort.team (enum { billing, product, legal })",
+    "  cost       model calls at most 44 → 88; at most 0.012 → 0.031 a run; agent.sort cacheable 9 % → 98 %",
+    '  trust      1 new exception: agent.check.instruction: trust input.note because "typed by staff"',
+    "  questions  ask.review: field `note` is new and may be null: open questions fit",
+  ])
+  assert.deepEqual(diff(before, after).cost.grew, ["agent.sort cacheable 98 % → 9 %"])
 })

@@ -7,7 +7,7 @@ import type { AskNode, Plan } from "../plan/plan-shape.ts"
 import { planTriggers } from "../plan/plan-triggers.ts"
 import { withoutTexts } from "../plan/without-texts.ts"
 import { amountOf, growthOf } from "../trust/reach-growth.ts"
-import { boundNames } from "../trust/show-reach.ts"
+import { boundNames, shareOf } from "../trust/show-reach.ts"
 import type { Exception, Reach } from "../trust/reach-shape.ts"
 import { reachOf } from "../trust/reach.ts"
 import { compareTypes } from "./compare-types.ts"
@@ -23,8 +23,8 @@ export function diffWorkflows(before: Program, after: Program): WorkflowDiff {
     steps: compareSteps(old.plan, now.plan),
     reach: growth(could, can, (reach) => ({ ...reach, most: can.most, exceptions: [] })),
     cost: {
-      grew: costs(could, can, (old, now) => now > old),
-      shrank: costs(could, can, (old, now) => now < old),
+      grew: [...costs(could, can, (old, now) => now > old), ...cacheable(could, can, (old, now) => now < old)],
+      shrank: [...costs(could, can, (old, now) => now < old), ...cacheable(could, can, (old, now) => now > old)],
       before: could.most,
       after: can.most,
     },
@@ -48,7 +48,19 @@ function costs(before: Reach, after: Reach, isListed: (old: number, now: number)
   return Object.entries(boundNames).flatMap(([key, name]) => {
     const [old, now] = [before, after].map(({ most }) => most[key as keyof typeof boundNames])
     if (old === undefined || now === undefined || !isListed(amountOf(old), amountOf(now))) return []
-    return [`${name} at most ${old.most} → ${now.most}${now.most === "unbounded" ? ` (${now.because})` : ""}`]
+    const change = `at most ${old.most} → ${now.most}`
+    const because = now.most === "unbounded" ? ` (${now.because})` : ""
+    return [`${key === "cost" ? `${change} a run` : `${name} ${change}`}${because}`]
+  })
+}
+
+/** The shares of literal text that backends can keep, by agents of both: less of it costs more. */
+function cacheable(before: Reach, after: Reach, isListed: (old: number, now: number) => boolean): string[] {
+  const shares = new Map(before.agents.map(({ agent, cacheable }) => [agent, cacheable]))
+  return after.agents.flatMap(({ agent, cacheable: now }) => {
+    const old = shares.get(agent) ?? null
+    if (old === null || now === null || shareOf(old) === shareOf(now) || !isListed(old, now)) return []
+    return [`${agent} cacheable ${shareOf(old)} → ${shareOf(now)}`]
   })
 }
 

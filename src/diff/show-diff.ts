@@ -1,4 +1,5 @@
-import type { Growth, WorkflowDiff } from "./diff-shape.ts"
+import type { StepChanges } from "../plan/compare-plans.ts"
+import type { ContractChange, WorkflowDiff } from "./diff-shape.ts"
 
 /** A line of a diff: the area, with what there is to say of it. */
 export interface DiffLine {
@@ -28,40 +29,48 @@ export function isUnchanged({ contract, steps, reach, cost, trust, questions }: 
 export function diffLines(diff: WorkflowDiff): DiffLine[] {
   if (isUnchanged(diff)) return []
   const { contract, steps, reach, cost, trust, questions } = diff
-  const changes = (breaking: boolean): string =>
-    contract
-      .filter((one) => one.breaking === breaking)
-      .map(({ path, change }) => `${path} ${change}`)
-      .join("; ")
   const lines: DiffLine[] = []
-  const add = (area: string, label: string, text: string): void => {
+  const add = (area: string, label: string, parts: readonly string[]): void => {
+    const text = parts.filter((part) => part !== "").join("; ")
     if (text !== "") lines.push({ area, text: label === "" ? text : `${label}: ${text}` })
   }
+  const changes = (breaking: boolean): string[] => contract.filter((one) => one.breaking === breaking).map(showChange)
   add("contract", "breaking", changes(true))
   add("contract", "compatible", changes(false))
-  const changed = steps.changed.map(({ step, properties }) => `${step} (${properties.join(", ")})`)
-  const groups = [
-    ["changed", changed],
-    ["new", steps.new],
-    ["gone", steps.gone],
-    ["after a change", steps.after],
-  ] as const
-  for (const [label, names] of groups) add("steps", label, names.join(", "))
-  if (lines.some(({ area }) => area === "steps")) add("steps", "same", String(steps.same.length))
-  addGrowth(add, "reach", reach)
-  addGrowth(add, "cost", cost)
-  addGrowth(add, "trust", trust)
-  for (const { question, change } of questions) add("questions", question, change)
+  add("steps", "", showSteps(steps))
+  add("reach", "grew", reach.grew)
+  add("reach", "shrank", reach.shrank)
+  add("cost", "", [...cost.grew, ...cost.shrank])
+  add("trust", counted(trust.grew.length, "new exception"), trust.grew)
+  add("trust", counted(trust.shrank.length, "exception is", "exceptions are") + " gone", trust.shrank)
+  for (const { question, change } of questions) add("questions", question, [change])
   return lines
 }
 
-function addGrowth(
-  add: (area: string, label: string, text: string) => void,
-  area: string,
-  { grew, shrank }: Growth,
-): void {
-  add(area, "grew", grew.join("; "))
-  add(area, "shrank", shrank.join("; "))
+/** `input gained `region` (required)`, and what is said of it where it neither came nor went. */
+function showChange({ path, change }: ContractChange): string {
+  const [, owner, name] = /^(.+)\.(\w+)$/.exec(path) ?? []
+  const gained = { "is new": "", "is new and required": " (required)" }[change]
+  if (owner === undefined) return `${path} ${change}`
+  if (gained !== undefined) return `${owner} gained \`${name}\`${gained}`
+  return change === "was removed" ? `${owner} lost \`${name}\`` : `${path} ${change}`
+}
+
+function showSteps({ changed, after, new: added, gone, same }: StepChanges): string[] {
+  const groups = {
+    changed: changed.map(({ step, properties }) => `${step} (${properties.join(", ")})`),
+    new: added,
+    gone,
+    after,
+  }
+  const shown = Object.entries(groups).flatMap(([word, names]) =>
+    names.length === 0 ? [] : [`${word} ${names.join(", ")}`],
+  )
+  return shown.length === 0 ? [] : [...shown, `same: ${same.length}`]
+}
+
+function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`
 }
 
 /** For a terminal: areas in a column. */

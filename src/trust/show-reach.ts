@@ -90,7 +90,7 @@ export function showReach(reach: Reach): string {
 
 const marks = { open: "🔴", guarded: "🟡", quarantined: "🟢", privileged: "🟢", plain: "⚪" } as const
 
-function shareOf(share: number | null): string {
+export function shareOf(share: number | null): string {
   return share === null ? "–" : `${Math.round(share * 100)} %`
 }
 

@@ -23,7 +23,7 @@ describe("wire diff", () => {
     assert.equal(words.code, 0)
     assert.match(
       words.out,
-      /^new\.wire  [0-9a-f]{12} → [0-9a-f]{12}\n {2}contract {3}breaking: output\.team gained the value `legal`\n {2}steps {6}changed: agent\.sort \(output\)\n/,
+      /^new\.wire  [0-9a-f]{12} → [0-9a-f]{12}\n {2}contract {3}breaking: output\.team gained the value `legal`\n {2}steps {6}changed agent\.sort \(output\); after output; same: 0\n/,
     )
     assert.deepEqual(await runWire(["diff", old, old]), { code: 0, out: "No difference.\n", err: "" })
     const json = JSON.parse((await runWire(["diff", old, now, "--json"])).out) as Record<string, unknown>
@@ -55,9 +55,9 @@ describe("wire diff", () => {
     const { code, out, err } = await run("git:main:flows", "flows")
     assert.deepEqual([code, err], [0, ""])
     assert.match(out, /^added {2}\(new\) → [0-9a-f]{12}\n\ngone {2}[0-9a-f]{12} → \(removed\)\n\ntriage {2}/)
-    assert.match(out, /changed: agent\.sort \(model\)/)
+    assert.match(out, /changed agent\.sort \(model\)/)
     const one = await run("git:main:flows/triage.wire", "flows/triage.wire")
-    assert.match(one.out, /changed: agent\.sort \(model\)/)
+    assert.match(one.out, /changed agent\.sort \(model\)/)
     const failed = await run("git:main:flows", "flows", "--fail-on", "contract")
     assert.match(failed.err, /the contract of gone breaks/)
     for (const [argument, message] of [
