@@ -28,6 +28,8 @@ describe("questions", () => {
     const question = review(page)
     await tabTo(question.getByRole("group", { name: "publish" }).getByRole("radio", { name: "Yes" }))
     await page.keyboard.press("Space")
+    await tabTo(question.getByLabel(/^level/))
+    await page.keyboard.type("low")
     await tabTo(question.getByLabel(/^pages/))
     await page.keyboard.type("3")
     await page.keyboard.press("Enter")
