@@ -46,6 +46,14 @@ const card = (page: Page, name: string): Locator => page.getByRole("article", { 
 export const review = (page: Page): Locator => card(page, "ask.review")
 export const approval = (page: Page): Locator => card(page, "approval of tool.reserve")
 
+/** Refuses to publish: no choice is made beforehand. */
+export async function fillReview(page: Page, pages: string): Promise<void> {
+  const card = review(page)
+  await card.getByRole("radio", { name: "No" }).check()
+  await card.getByLabel(/^level/).selectOption("low")
+  await card.getByLabel(/^pages/).fill(pages)
+}
+
 /** Runs the workflow up to its questions. */
 export async function ask(page: Page): Promise<void> {
   await write(page, source)

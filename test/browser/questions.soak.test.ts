@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { Locator, Page } from "playwright-core"
 import { hasCount, node, nodeSays, run, says, status, tab, write } from "./actions.ts"
-import { approval, ask, output, review, source } from "./ask.ts"
+import { approval, ask, fillReview, output, review, source } from "./ask.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
@@ -64,10 +64,7 @@ describe("questions", () => {
     await review(first.page).waitFor()
     await approval(first.page).waitFor()
 
-    await review(second.page).getByRole("radio", { name: "No" }).check()
-    await review(second.page)
-      .getByLabel(/^pages/)
-      .fill("7")
+    await fillReview(second.page, "7")
     await review(second.page).getByRole("button", { name: "Answer" }).click()
     await review(first.page).getByText("answered").waitFor()
     await nodeSays(first.page, "ask.review", /done/)
@@ -98,10 +95,7 @@ describe("questions", () => {
       })
       await route.continue()
     })
-    await review(page).getByRole("radio", { name: "No" }).check()
-    await review(page)
-      .getByLabel(/^pages/)
-      .fill("2")
+    await fillReview(page, "2")
     await review(page).getByRole("button", { name: "Answer" }).click()
     await says(review(page).getByRole("alert"), /answered/)
     await nodeSays(page, "ask.review", /done/)
@@ -123,10 +117,7 @@ describe("with keys and groups", () => {
     await write(ann.page, source)
     await run(ann.page)
     await key(ann.page, "key-of-ann")
-    await review(ann.page).getByRole("radio", { name: "No" }).check()
-    await review(ann.page)
-      .getByLabel(/^pages/)
-      .fill("2")
+    await fillReview(ann.page, "2")
     await review(ann.page).getByRole("button", { name: "Answer" }).click()
     await review(ann.page)
       .getByRole("alert")
@@ -138,7 +129,7 @@ describe("with keys and groups", () => {
 
     const bob = await locked.visit({ path: `/playground${new URL(ann.page.url()).hash}`, expected: /401|404/ })
     await key(bob.page, "key-of-bob")
-    await status(bob.page, /not started/)
+    await status(bob.page, /not found/)
     await hasCount(review(bob.page), 0)
     await ann.close()
     await bob.close()
@@ -171,10 +162,7 @@ for (const [width, height] of [
       await see("graph")
       await tab(page, "Results")
     }
-    await review(page).getByRole("radio", { name: "No" }).check()
-    await review(page)
-      .getByLabel(/^pages/)
-      .fill("2")
+    await fillReview(page, "2")
     await review(page).getByRole("button", { name: "Answer" }).click()
     await review(page).getByText("answered").waitFor()
     await see("answered")
