@@ -50,10 +50,18 @@ export const inputCheck = computed((): InputCheck => {
   return { value: parsed.value, misfits, broken: undefined }
 })
 
-/** Where a required text is empty in the form; who means an empty text sends it as JSON. */
-const emptyInputs = computed((): readonly string[] =>
-  inputMode.value === "form" ? emptyTexts(inputDraft.value, inputType.value, compilation.value.types, "input") : [],
-)
+/** What an example, a link or JSON came with. */
+const given = signal<DraftObject>({})
+
+const emptyIn = (draft: DraftObject): readonly string[] =>
+  emptyTexts(draft, inputType.value, compilation.value.types, "input")
+
+/** Where a required text was left empty in the form: one that was given so is meant. */
+const emptyInputs = computed((): readonly string[] => {
+  if (inputMode.value === "json") return []
+  const meant = emptyIn(given.value)
+  return emptyIn(inputDraft.value).filter((path) => !meant.includes(path))
+})
 
 /** The empty texts that Run has objected to. */
 const objectedTo = signal<readonly string[]>([])
@@ -77,14 +85,14 @@ export function setField(name: string, draft: Draft): void {
 }
 
 export function setInput(value: JsonObject): void {
-  typed.value = value
+  given.value = typed.value = value
   inputText.value = JSON.stringify(value, null, 2)
 }
 
 export function setInputText(text: string): void {
   inputText.value = text
   const parsed = parseInput(text)
-  if ("value" in parsed) typed.value = { ...typed.value, ...parsed.value }
+  if ("value" in parsed) given.value = typed.value = { ...typed.value, ...parsed.value }
 }
 
 export function setInputMode(mode: InputMode): void {

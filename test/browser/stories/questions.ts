@@ -5,7 +5,21 @@ import { isJsonObject } from "../../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../../src/base/json-value.ts"
 import { quoteText } from "../../../src/source/quote-text.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
-import { eventually, hasCount, hasFocus, node, nodeSays, placeOf, run, says, status, tab, write } from "../actions.ts"
+import {
+  eventually,
+  hasCount,
+  hasFocus,
+  node,
+  nodeSays,
+  openExample,
+  placeOf,
+  run,
+  runToEnd,
+  says,
+  status,
+  tab,
+  write,
+} from "../actions.ts"
 import { approval, ask, output, review } from "../ask.ts"
 import { lookAt } from "../look-at.ts"
 import type { Playground } from "../open-playground.ts"
@@ -51,6 +65,19 @@ export function questions(playground: Playground): void {
     await beginsRight(page.locator(".read-text").first())
     await tab(page, "Timeline")
     await page.getByText("1 row", { exact: true }).waitFor()
+    await close()
+  })
+
+  test("an empty text that came with an example is meant, until somebody empties another", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Conditions")
+    await runToEnd(page)
+    await page
+      .getByRole("textbox", { name: /^text/ })
+      .first()
+      .fill("")
+    await run(page)
+    await page.locator(".notice", { hasText: "Not started: input.tickets[0].text is empty." }).waitFor()
     await close()
   })
 
