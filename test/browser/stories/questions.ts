@@ -72,10 +72,7 @@ export function questions(playground: Playground): void {
     const { page, close } = await playground.visit()
     await openExample(page, "Conditions")
     await runToEnd(page)
-    await page
-      .getByRole("textbox", { name: /^text/ })
-      .first()
-      .fill("")
+    await page.getByRole("textbox", { name: /^text/ }).first().fill("")
     await run(page)
     await page.locator(".notice", { hasText: "Not started: input.tickets[0].text is empty." }).waitFor()
     await close()
